@@ -1,0 +1,87 @@
+# How libraries, tools and unit tests of this project are declared.
+#
+# Sources are globbed: adding a pass, an op family or a test is adding a file.
+# Libraries that see MLIR share one precompiled header; the others never include LLVM.
+
+set(DSC_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND DSC_WARNINGS -Wshadow-uncaptured-local)
+endif()
+
+function(dsc_common_options target)
+  target_compile_options(${target} PRIVATE ${DSC_WARNINGS})
+  target_include_directories(${target} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  if(DSC_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+  endif()
+endfunction()
+
+# Target whose only product is the precompiled header of the MLIR libraries.
+function(dsc_add_mlir_pch)
+  file(WRITE ${PROJECT_BINARY_DIR}/DscMlirPch.cpp "")
+  add_library(DSCMlirPch OBJECT ${PROJECT_BINARY_DIR}/DscMlirPch.cpp)
+  dsc_mlir_options(DSCMlirPch)
+  dsc_common_options(DSCMlirPch)
+  target_precompile_headers(DSCMlirPch PRIVATE
+    <mlir/IR/BuiltinOps.h> <mlir/IR/Builders.h> <mlir/IR/PatternMatch.h>
+    <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Pass/Pass.h>)
+endfunction()
+
+function(dsc_mlir_options target)
+  target_include_directories(${target} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(${target} PRIVATE ${LLVM_DEFINITIONS_LIST})
+endfunction()
+
+# dsc_add_library(Name [MLIR] [DEPENDS target...] [LINK library...]): all *.cpp below the current folder.
+function(dsc_add_library name)
+  cmake_parse_arguments(ARG "MLIR" "" "DEPENDS;LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  add_library(${name} STATIC ${sources})
+  dsc_common_options(${name})
+  if(ARG_MLIR)
+    dsc_mlir_options(${name})
+    target_precompile_headers(${name} REUSE_FROM DSCMlirPch)
+    target_link_libraries(${name} PUBLIC MLIR LLVM)
+  endif()
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# dsc_add_tool(name [MLIR] [LINK library...]): a program in bin/, installed.
+function(dsc_add_tool name)
+  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  add_executable(${name} ${sources})
+  dsc_common_options(${name})
+  target_compile_definitions(${name} PRIVATE DSC_VERSION="${PROJECT_VERSION}")
+  if(ARG_MLIR)
+    dsc_mlir_options(${name})
+    target_precompile_headers(${name} REUSE_FROM DSCMlirPch)
+    target_link_libraries(${name} PRIVATE MLIR LLVM)
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
+
+# dsc_add_unit_test(Name [MLIR] [LINK library...]): GoogleTest program of all *.cpp in the current folder,
+# found by lit through test/Unit/lit.cfg.py.
+function(dsc_add_unit_test name)
+  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  add_executable(${name} ${sources})
+  dsc_common_options(${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/Unit)
+  if(ARG_MLIR)
+    dsc_mlir_options(${name})
+    target_precompile_headers(${name} REUSE_FROM DSCMlirPch)
+    target_link_libraries(${name} PRIVATE MLIR LLVM)
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  set_property(GLOBAL APPEND PROPERTY DSC_TEST_TARGETS ${name})
+endfunction()

@@ -1,0 +1,57 @@
+//===- KernelOpInterface.h - how an op becomes native code -----------------===//
+// Every compute op of the ds dialect has a generator. It says how the op's work is dealt out and writes
+// the body of a kernel for one target, in vector, scf, memref, arith and math ops. Generators are attached in
+// lib/Codegen, so that the dialect knows nothing of machines.
+#ifndef DSC_CODEGEN_KERNELOPINTERFACE_H
+#define DSC_CODEGEN_KERNELOPINTERFACE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+#include <string>
+#include <vector>
+
+namespace dsc {
+
+/// An instruction set kernels are generated for.
+struct Target {
+  std::string name;                  ///< as in --target and --isa: x86-64-v2, x86-64-v3, x86-64-v4
+  std::vector<std::string> cpuFlags; ///< that a CPU must have, names as in /proc/cpuinfo
+  std::string llvmFeatures;          ///< "+avx2,+fma,..."
+  int64_t vectorBits;                ///< 128, 256, 512
+  bool fma;                          ///< fused multiply-add in hardware
+  int64_t registers;                 ///< vector registers: 16 or 32
+  int64_t lanes() const { return vectorBits / 32; } ///< f32 a vector
+};
+
+/// Known targets, best last; "native" resolves to one of these by feature bits.
+const std::vector<Target> &allTargets();
+const Target *findTarget(llvm::StringRef name);
+const Target &nativeTarget();
+
+/// Generates kernels of one op kind. Stateless.
+class KernelGenerator {
+public:
+  virtual ~KernelGenerator() = default;
+  /// Work items of `op`, the same on every target. Threads get runs of items.
+  virtual int64_t items(mlir::Operation *op) const = 0;
+  /// Bytes of workspace a thread needs on `target`.
+  virtual int64_t workspaceBytes(mlir::Operation *op, const Target &target) const { return 0; }
+  /// Writes the body of `kernel`, whose arguments are: one memref (static shape, row-major, contiguous) for
+  /// each tensor operand of `op` in order, then one for each result `r` with no in-place operand
+  /// (`resultArgument[r]` is the argument that holds result r in either case), then `begin` and `end` (index)
+  /// and the workspace (memref<?xi8>; memref.view into it). Ends with func.return.
+  virtual void generate(mlir::Operation *op, llvm::ArrayRef<int64_t> resultArgument,
+                        mlir::func::FuncOp kernel, const Target &target) const = 0;
+};
+
+/// The generator of an op name ("ds.linear"), or null. Registered in lib/Codegen/Generators.cpp, one line each.
+const KernelGenerator *findGenerator(llvm::StringRef opName);
+
+/// Lowers a module of kernel functions (as generate() left them) to an ELF shared object with one exported
+/// symbol a kernel, in the ABI of dsc/Plan/Plan.h. Deterministic. `kernels` are func.func in `module`.
+mlir::FailureOr<std::string> emitKernelImage(mlir::ModuleOp module, const Target &target);
+
+} // namespace dsc
+
+#endif // DSC_CODEGEN_KERNELOPINTERFACE_H

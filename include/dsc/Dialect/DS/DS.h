@@ -1,0 +1,35 @@
+//===- DS.h - the ds dialect: what a training run computes -----------------===//
+#ifndef DSC_DIALECT_DS_DS_H
+#define DSC_DIALECT_DS_DS_H
+
+#include "dsc/Interfaces/Interfaces.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dsc/Dialect/DS/DSDialect.h.inc"
+#include "dsc/Dialect/DS/DSEnums.h.inc"
+
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Attention.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Elementwise.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Embedding.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Linear.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Loss.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Norm.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Optimizer.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Scalar.h.inc"
+#define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Structure.h.inc"
+
+#endif // DSC_DIALECT_DS_DS_H

@@ -1,0 +1,80 @@
+//===- Spec.h - model.json, read, checked and resolved ---------------------===//
+// Every value is legal once a Spec exists; nothing here is "auto" or absent unless the type says so.
+#ifndef DSC_FRONTEND_SPEC_H
+#define DSC_FRONTEND_SPEC_H
+
+#include "dsc/Support/Status.h"
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dsc {
+
+enum class ActivationKind { GeluTanh, Gelu, Relu };
+enum class OptimizerKind { AdamW, Adam, Sgd };
+enum class ScheduleKind { Constant, Linear, Cosine };
+enum class DataFormat { Text, Megatron, Uint16, Replay };
+
+/// A Hugging Face GPT-2 configuration.
+struct ModelSpec {
+  int64_t vocabSize = 50257, positions = 1024, width = 768, layers = 12, heads = 12, inner = 3072;
+  ActivationKind activation = ActivationKind::GeluTanh;
+  double layerNormEps = 1e-5, initializerRange = 0.02;
+  bool tiedHead = true, scaleAttention = true, scaleByInverseLayer = false;
+  /// The configuration as given (keys of Hugging Face), for export.
+  nlohmann::json config;
+};
+
+struct DataFile {
+  std::string path; ///< relative to the spec's folder, as written
+  DataFormat format = DataFormat::Text;
+  std::string labels; ///< replay only; empty: shifted tokens
+};
+
+struct DataSpec {
+  std::vector<DataFile> train, validation;
+  double validationFraction = 0; ///< tail of each training file
+  int64_t seqLength = 0;         ///< 0 until known from a replay file
+  uint64_t seed = 1234;
+};
+
+struct TrainSpec {
+  int64_t batch = 1;         ///< train_batch_size, sequences an update
+  double gradientClipping = 0; ///< 0: none
+  OptimizerKind optimizer = OptimizerKind::AdamW;
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0;
+  bool decoupledDecay = true, nesterov = false;
+  ScheduleKind schedule = ScheduleKind::Constant;
+  double minLr = 0;
+  int64_t warmupSteps = 0, totalSteps = 0;
+  int64_t steps = 0; ///< 0: as many as `epochs` give, known when the data is read
+  int64_t epochs = 0;
+  uint64_t seed = 1234;
+};
+
+struct EvaluationSpec {
+  int64_t every = 0;   ///< steps; 0: only at the end, if there is validation data
+  int64_t batches = 0; ///< 0: all
+};
+
+struct Spec {
+  std::string path;   ///< of the file, as given
+  std::string folder; ///< of the file; paths inside are relative to it
+  ModelSpec model;
+  std::optional<std::string> initFrom; ///< folder of config.json + model.safetensors
+  uint64_t initSeed = 1234;
+  DataSpec data;
+  TrainSpec train;
+  EvaluationSpec evaluation;
+  std::string checkpointDir; ///< empty: no final weights are kept
+  std::string logDir;
+  int64_t logEvery = 10;
+  /// The whole spec with every default filled in, under its canonical names: what the plan's manifest holds.
+  nlohmann::json resolved;
+};
+
+} // namespace dsc
+
+#endif // DSC_FRONTEND_SPEC_H

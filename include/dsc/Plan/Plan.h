@@ -1,0 +1,109 @@
+//===- Plan.h - a plan in memory: what the compiler writes, dsrun reads ----===//
+// The only thing both halves share. Neither LLVM nor the runtime is needed to read or write one.
+//
+// Kernel ABI: void kernel(void *const *operands, int64_t begin, int64_t end, void *workspace)
+//   operands   one pointer for each operand of the launch, 64-byte aligned, none overlapping but as planned
+//   begin,end  work items [begin, end) of Kernel::items; every item writes its own elements, sums in its
+//              own fixed order, so results do not depend on how items are dealt to threads
+//   workspace  Kernel::workspace bytes owned by the calling thread, 64-byte aligned, contents undefined
+#ifndef DSC_PLAN_PLAN_H
+#define DSC_PLAN_PLAN_H
+
+#include "dsc/Support/Status.h"
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dsc::plan {
+
+enum class DType : uint8_t { F32, F64, I32, F16, BF16, I8 };
+enum class Kind : uint8_t {
+  Parameter, Gradient, OptimizerState, Counter, Hyperparameter, Input, Output, Activation
+};
+enum class Opcode : uint8_t { Launch, Copy, Guard };
+enum class Init : uint8_t { Zeros, Ones, Normal };
+
+int64_t byteSize(DType type);
+
+/// A tensor that lives across steps. Its bytes are the buffer of the same name in every program.
+struct Variable {
+  std::string name;
+  Kind role;
+  DType dtype;
+  std::vector<int64_t> shape;
+  Init initializer = Init::Zeros;
+  double stddev = 0;
+  bool decay = false;
+};
+
+/// f64 at `offset` of the arena, named by its path in the spec.
+struct Scalar {
+  std::string path;
+  double value;
+  uint64_t offset;
+};
+
+struct Buffer {
+  std::string name;
+  Kind kind;
+  DType dtype;
+  std::vector<int64_t> shape;
+  uint64_t offset, bytes;
+  uint32_t first = 0, last = 0; ///< instructions between which the contents matter
+};
+
+struct Kernel {
+  std::string name;                ///< symbol in the kernel section's ELF image
+  std::vector<uint64_t> operands;  ///< bytes each operand must have
+  uint64_t items = 1;
+  uint64_t workspace = 0;          ///< bytes a thread
+};
+
+struct Operand {
+  uint32_t buffer;
+  uint64_t offset; ///< bytes from the buffer's start
+};
+
+/// Launch: kernel on operands. Copy: operand 0 to operand 1. Guard: operands count, loss, norm (f64 scalars).
+struct Instruction {
+  Opcode opcode;
+  uint32_t kernel = 0;
+  std::vector<Operand> operands;
+  std::string label; ///< the layer and op it came from, for messages and traces
+};
+
+struct Program {
+  std::string name; ///< train, evaluate, logits
+  std::vector<Buffer> buffers;
+  std::vector<Instruction> instructions;
+};
+
+/// ELF shared object with every kernel, for CPUs that have `features`.
+struct KernelImage {
+  std::string isa;                   ///< x86-64-v3
+  std::vector<std::string> features; ///< avx2, fma, ... (names as in /proc/cpuinfo)
+  std::string elf;
+};
+
+struct Plan {
+  nlohmann::json manifest; ///< {"spec": resolved spec, "compiler": version, "targets": [...]}
+  std::vector<Variable> variables;
+  std::vector<Scalar> scalars;
+  std::vector<Kernel> kernels;
+  std::vector<Program> programs;
+  std::vector<KernelImage> images;
+  uint64_t arenaBytes = 0, workspaceBytes = 0;
+  std::string debug; ///< optional text for people: the plan IR
+};
+
+/// The bytes of plan.bin: equal plans give equal bytes.
+std::string serialize(const Plan &plan);
+
+/// Reads and verifies. Errors name section, offset and rule; code Damaged.
+StatusOr<Plan> deserialize(std::string_view bytes);
+
+} // namespace dsc::plan
+
+#endif // DSC_PLAN_PLAN_H

@@ -1,0 +1,2 @@
+//===- Status.cpp - anchors the library ------------------------------------===//
+#include "dsc/Support/Status.h"
