@@ -5,19 +5,31 @@
 include "dsc/Dialect/DS/DSBase.td"
 
 def DS_SquareSumOp : DS_ComputeOp<"square_sum", [HasFlops]> {
-  let summary = "Sum of squares of a variable's gradient";
+  let summary = "Sums of squares of a variable's gradient, one for each block of 1,024 elements";
   let description = [{
-    Over fixed blocks of 1,024 elements of the logical variable, each summed in f64, then a fixed binary
-    tree over the blocks: shards that are cut at block boundaries repeat it to the bit.
+        result[i] = sum_{1024 i <= e < min(1024 (i + 1), elements)} input[e]^2        in f64
+
+    Blocks are cut from the logical variable, row-major, so shards that are cut at block boundaries and any
+    number of threads repeat the sums to the bit. `ds.global_norm` adds the blocks up.
+
+    Constraints:
+    - Q1: `result` is tensor<Nxf64> with N = ceil(elements of `input` / 1024).
   }];
   let arguments = (ins DS_Tensor:$input);
-  let results = (outs DS_Scalar:$result);
+  let results = (outs DS_Tensor:$result);
 }
 
 def DS_GlobalNormOp : DS_ComputeOp<"global_norm", [HasFlops]> {
-  let summary = "Square root of a sum of square sums, added in operand order";
-  let description = [{ Operands come sorted by the name of their variable. }];
-  let arguments = (ins Variadic<DS_Scalar>:$squareSums);
+  let summary = "Square root of the sum of all square sums";
+  let description = [{
+    Each operand is the result of a `ds.square_sum`. Its blocks are added by a fixed binary tree (level by
+    level, entry 2 i with entry 2 i + 1, a last odd entry passing unchanged), then the operands in order.
+    Operands come sorted by the name of their variable.
+
+    Constraints:
+    - Q2: operands are one-dimensional f64 tensors.
+  }];
+  let arguments = (ins Variadic<DS_Tensor>:$squareSums);
   let results = (outs DS_Scalar:$result);
 }
 
