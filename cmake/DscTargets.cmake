@@ -67,6 +67,7 @@ function(dsc_add_tool name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   install(TARGETS ${name} RUNTIME DESTINATION bin)
+  set_property(GLOBAL APPEND PROPERTY DSC_TOOL_TARGETS ${name})
 endfunction()
 
 # dsc_add_unit_test(Name [MLIR] [LINK library...]): GoogleTest program of all *.cpp in the current folder,
@@ -76,7 +77,10 @@ function(dsc_add_unit_test name)
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   add_executable(${name} ${sources})
   dsc_common_options(${name})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/Unit)
+  # lit takes the programs whose name ends in Tests.
+  string(REGEX REPLACE "Tests?$" "" program ${name})
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${program}Tests
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/Unit)
   if(ARG_MLIR)
     dsc_mlir_options(${name})
     target_precompile_headers(${name} REUSE_FROM DSCMlirPch)

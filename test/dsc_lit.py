@@ -1,0 +1,34 @@
+"""What the suites share: where programs are found, substitutions, and the features a test may ask for.
+
+Features for REQUIRES and UNSUPPORTED: `fuzzers`, `sanitized`, `bible` (the program that prints the King James text),
+and one `cpu-<flag>` for each instruction set extension of this machine, named as in /proc/cpuinfo.
+"""
+import os
+import shutil
+
+
+def setup(config):
+    bin_dir = os.path.join(config.dsc_build_root, "bin")
+    config.environment["PATH"] = os.pathsep.join(
+        [bin_dir, config.llvm_bin, config.environment.get("PATH", os.environ.get("PATH", ""))])
+    # The same everywhere, so that expected texts hold under any user's settings.
+    config.environment["LC_ALL"] = "C.UTF-8"
+    config.environment["TZ"] = "UTC"
+    config.substitutions += [
+        ("%root", config.dsc_source_root),
+        ("%build", config.dsc_build_root),
+        ("%version", config.dsc_version),
+        ("%python", "python3"),
+    ]
+    if config.fuzzers:
+        config.available_features.add("fuzzers")
+    if config.sanitized:
+        config.available_features.add("sanitized")
+    if shutil.which("bible"):
+        config.available_features.add("bible")
+    try:
+        with open("/proc/cpuinfo") as f:
+            flags = next((line for line in f if line.startswith("flags")), "").split(":")[-1].split()
+        config.available_features.update("cpu-" + flag for flag in flags)
+    except OSError:
+        pass
