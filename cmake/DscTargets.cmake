@@ -36,10 +36,15 @@ function(dsc_mlir_options target)
   target_compile_definitions(${target} PRIVATE ${LLVM_DEFINITIONS_LIST})
 endfunction()
 
-# dsc_add_library(Name [MLIR] [DEPENDS target...] [LINK library...]): all *.cpp below the current folder.
+# dsc_add_library(Name [MLIR] [FOLDERS folder...] [DEPENDS target...] [LINK library...]): all *.cpp below the
+# current folder, or below the named folders of it.
 function(dsc_add_library name)
-  cmake_parse_arguments(ARG "MLIR" "" "DEPENDS;LINK" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  cmake_parse_arguments(ARG "MLIR" "" "FOLDERS;DEPENDS;LINK" ${ARGN})
+  set(patterns *.cpp)
+  if(ARG_FOLDERS)
+    list(TRANSFORM ARG_FOLDERS APPEND /*.cpp OUTPUT_VARIABLE patterns)
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
   add_library(${name} STATIC ${sources})
   dsc_common_options(${name})
   if(ARG_MLIR)

@@ -1,0 +1,20 @@
+//===- HalfFloat.h - f16 and bf16 to f32 and back, bit by bit ---------------===//
+#ifndef DSC_SUPPORT_HALFFLOAT_H
+#define DSC_SUPPORT_HALFFLOAT_H
+
+#include <cstdint>
+
+namespace dsc {
+
+/// Exact.
+float halfToFloat(uint16_t bits);
+float bfloatToFloat(uint16_t bits);
+
+/// Round to nearest even; overflow to infinity; NaN stays NaN with its upper payload bits, made
+/// quiet.
+uint16_t floatToHalf(float value);
+uint16_t floatToBfloat(float value);
+
+} // namespace dsc
+
+#endif // DSC_SUPPORT_HALFFLOAT_H

@@ -1,0 +1,20 @@
+//===- Json.h - strict JSON from files that nobody vouches for -------------===//
+#ifndef DSC_SUPPORT_JSON_H
+#define DSC_SUPPORT_JSON_H
+
+#include "dsc/Support/Status.h"
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace dsc {
+
+/// Parses `text`, keeping the order of keys. Refused: duplicate keys, more than `maxDepth` levels,
+/// numbers that are not finite, anything after the value. `what` names the text in the error
+/// ("model.safetensors header").
+StatusOr<nlohmann::ordered_json> parseStrictJson(std::string_view text, const std::string &what,
+                                                 int maxDepth = 32);
+
+} // namespace dsc
+
+#endif // DSC_SUPPORT_JSON_H
