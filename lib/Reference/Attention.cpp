@@ -1,0 +1,92 @@
+//===- Attention.cpp - float64 reference of Ops/Attention.td ---------------===//
+// Row by row as the formulas stand: a row of scores is kept, never a matrix of them.
+#include "Functions.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace dsc;
+using namespace dsc::reference;
+
+namespace {
+/// Where query, key and value of one sample and head lie in a packed tensor [b, t, 3 d].
+struct Packed {
+  int64_t length, width, heads, headWidth;
+  Packed(const Tensor &qkv, int64_t heads)
+      : length(qkv.shape[1]), width(qkv.shape[2] / 3), heads(heads), headWidth(width / heads) {}
+  /// Offset of part 0 (query), 1 (key) or 2 (value) at a position.
+  int64_t operator()(int64_t sample, int64_t position, int64_t part, int64_t head) const {
+    return ((sample * length + position) * 3 + part) * width + head * headWidth;
+  }
+  /// Offset in an unpacked tensor [b, t, d].
+  int64_t plain(int64_t sample, int64_t position, int64_t head) const {
+    return (sample * length + position) * width + head * headWidth;
+  }
+};
+} // namespace
+
+static double dot(const double *a, const double *b, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+void reference::evaluate(ds::AttentionOp op, Evaluation &at) {
+  const Tensor &qkv = at(op.getQkv());
+  Tensor &result = at.result(op.getResult()), &lse = at.result(op.getLse());
+  Packed packed(qkv, op.getHeads());
+  double scale = op.getScale().convertToDouble();
+  const double *data = qkv.values.data();
+  std::vector<double> scores(packed.length);
+  for (int64_t b = 0; b < qkv.shape[0]; ++b)
+    for (int64_t h = 0; h < packed.heads; ++h)
+      for (int64_t i = 0; i < packed.length; ++i) {
+        const double *query = data + packed(b, i, 0, h);
+        for (int64_t j = 0; j <= i; ++j)
+          scores[j] = scale * dot(query, data + packed(b, j, 1, h), packed.headWidth);
+        double greatest = *std::max_element(scores.begin(), scores.begin() + i + 1);
+        double sum = 0;
+        for (int64_t j = 0; j <= i; ++j)
+          sum += std::exp(scores[j] - greatest);
+        double logSum = greatest + std::log(sum);
+        lse[(b * packed.heads + h) * packed.length + i] = logSum;
+        double *out = result.values.data() + packed.plain(b, i, h);
+        for (int64_t j = 0; j <= i; ++j) {
+          double probability = std::exp(scores[j] - logSum);
+          const double *value = data + packed(b, j, 2, h);
+          for (int64_t c = 0; c < packed.headWidth; ++c)
+            out[c] += probability * value[c];
+        }
+      }
+}
+
+void reference::evaluate(ds::AttentionGradOp op, Evaluation &at) {
+  const Tensor &gradient = at(op.getGradient()), &qkv = at(op.getQkv());
+  const Tensor &output = at(op.getOutput()), &lse = at(op.getLse());
+  Tensor &result = at.result(op.getResult());
+  Packed packed(qkv, op.getHeads());
+  double scale = op.getScale().convertToDouble();
+  int64_t d = packed.headWidth;
+  const double *data = qkv.values.data();
+  double *out = result.values.data();
+  for (int64_t b = 0; b < qkv.shape[0]; ++b)
+    for (int64_t h = 0; h < packed.heads; ++h)
+      for (int64_t i = 0; i < packed.length; ++i) {
+        const double *query = data + packed(b, i, 0, h);
+        const double *dout = gradient.values.data() + packed.plain(b, i, h);
+        double delta = dot(dout, output.values.data() + packed.plain(b, i, h), d);
+        double logSum = lse[(b * packed.heads + h) * packed.length + i];
+        double *dquery = out + packed(b, i, 0, h);
+        for (int64_t j = 0; j <= i; ++j) {
+          const double *key = data + packed(b, j, 1, h), *value = data + packed(b, j, 2, h);
+          double *dkey = out + packed(b, j, 1, h), *dvalue = out + packed(b, j, 2, h);
+          double probability = std::exp(scale * dot(query, key, d) - logSum);
+          double dscore = probability * (dot(dout, value, d) - delta);
+          for (int64_t c = 0; c < d; ++c) {
+            dvalue[c] += probability * dout[c];
+            dquery[c] += scale * dscore * key[c];
+            dkey[c] += scale * dscore * query[c];
+          }
+        }
+      }
+}

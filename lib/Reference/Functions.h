@@ -1,0 +1,54 @@
+//===- Functions.h - the reference of each op, declared --------------------===//
+// One overload an op, defined in the file of its family.
+#ifndef DSC_LIB_REFERENCE_FUNCTIONS_H
+#define DSC_LIB_REFERENCE_FUNCTIONS_H
+
+#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Reference/Table.h"
+
+namespace dsc::reference {
+
+void evaluate(ds::AddOp op, Evaluation &at);
+void evaluate(ds::ActivationOp op, Evaluation &at);
+void evaluate(ds::ActivationGradOp op, Evaluation &at);
+
+void evaluate(ds::AttentionOp op, Evaluation &at);
+void evaluate(ds::AttentionGradOp op, Evaluation &at);
+
+void evaluate(ds::EmbeddingOp op, Evaluation &at);
+void evaluate(ds::EmbeddingGradOp op, Evaluation &at);
+void evaluate(ds::PositionGradOp op, Evaluation &at);
+
+void evaluate(ds::LinearOp op, Evaluation &at);
+void evaluate(ds::LinearInputGradOp op, Evaluation &at);
+void evaluate(ds::LinearWeightGradOp op, Evaluation &at);
+void evaluate(ds::BiasGradOp op, Evaluation &at);
+
+void evaluate(ds::CrossEntropyOp op, Evaluation &at);
+void evaluate(ds::CrossEntropyGradOp op, Evaluation &at);
+void evaluate(ds::CountOp op, Evaluation &at);
+void evaluate(ds::LossSeedOp op, Evaluation &at);
+void evaluate(ds::TokenMeanOp op, Evaluation &at);
+void evaluate(ds::SliceRowsOp op, Evaluation &at);
+void evaluate(ds::ConcatRowsOp op, Evaluation &at);
+
+void evaluate(ds::LayerNormOp op, Evaluation &at);
+void evaluate(ds::LayerNormInputGradOp op, Evaluation &at);
+void evaluate(ds::LayerNormParameterGradOp op, Evaluation &at);
+
+void evaluate(ds::AdamUpdateOp op, Evaluation &at);
+void evaluate(ds::SgdUpdateOp op, Evaluation &at);
+
+void evaluate(ds::SquareSumOp op, Evaluation &at);
+void evaluate(ds::GlobalNormOp op, Evaluation &at);
+void evaluate(ds::ClipFactorOp op, Evaluation &at);
+void evaluate(ds::LearningRateOp op, Evaluation &at);
+void evaluate(ds::IncrementOp op, Evaluation &at);
+
+/// Value and derivative of an activation function at `x`; `none` is the identity.
+double activate(ds::Activation function, double x);
+double activateDerivative(ds::Activation function, double x);
+
+} // namespace dsc::reference
+
+#endif // DSC_LIB_REFERENCE_FUNCTIONS_H

@@ -1,0 +1,61 @@
+//===- Table.cpp - op name to reference function ---------------------------===//
+#include "dsc/Reference/Table.h"
+#include "Functions.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace dsc;
+using namespace dsc::reference;
+
+namespace {
+struct Table {
+  template <typename... Ops> void add() {
+    ((functions[Ops::getOperationName()] = [](Operation *op,
+                                              Evaluation &at) { evaluate(cast<Ops>(op), at); }),
+     ...);
+  }
+  Table() {
+    add<ds::AddOp, ds::ActivationOp, ds::ActivationGradOp>();
+    add<ds::AttentionOp, ds::AttentionGradOp>();
+    add<ds::EmbeddingOp, ds::EmbeddingGradOp, ds::PositionGradOp>();
+    add<ds::LinearOp, ds::LinearInputGradOp, ds::LinearWeightGradOp, ds::BiasGradOp>();
+    add<ds::CrossEntropyOp, ds::CrossEntropyGradOp, ds::CountOp, ds::LossSeedOp, ds::TokenMeanOp>();
+    add<ds::SliceRowsOp, ds::ConcatRowsOp>();
+    add<ds::LayerNormOp, ds::LayerNormInputGradOp, ds::LayerNormParameterGradOp>();
+    add<ds::AdamUpdateOp, ds::SgdUpdateOp>();
+    add<ds::SquareSumOp, ds::GlobalNormOp, ds::ClipFactorOp, ds::LearningRateOp, ds::IncrementOp>();
+  }
+  llvm::StringMap<ReferenceFunction> functions;
+};
+} // namespace
+
+ReferenceFunction reference::findReference(StringRef opName) {
+  static const Table table;
+  return table.functions.lookup(opName);
+}
+
+std::vector<int64_t> reference::shapeOf(Type type) {
+  return cast<RankedTensorType>(type).getShape().vec();
+}
+
+std::string reference::shapeText(const std::vector<int64_t> &shape) {
+  std::string text;
+  for (int64_t dimension : shape)
+    text += (text.empty() ? "" : "x") + std::to_string(dimension);
+  return text.empty() ? "scalar" : text;
+}
+
+Evaluation::Evaluation(Operation *op) : op(op) {
+  for (Value value : op->getResults())
+    results.push_back(std::make_shared<Tensor>(Tensor::filled(shapeOf(value.getType()), 0)));
+}
+
+Tensor &Evaluation::result(Value value) {
+  return *results[cast<OpResult>(value).getResultNumber()];
+}
+
+void Evaluation::fail(const Twine &message) {
+  if (!hasFailed)
+    op->emitOpError(message);
+  hasFailed = true;
+}
