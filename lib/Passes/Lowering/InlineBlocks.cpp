@@ -1,0 +1,36 @@
+//===- InlineBlocks.cpp - ds-inline-blocks ---------------------------------===//
+// Moves the ops of each ds.block to where it stood. Inner blocks first; an op keeps the innermost name.
+#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Passes/Passes.h"
+
+namespace dsc {
+#define GEN_PASS_DEF_DSINLINEBLOCKS
+#include "dsc/Passes/Passes.h.inc"
+} // namespace dsc
+
+using namespace mlir;
+using namespace dsc;
+
+namespace {
+struct InlineBlocks : dsc::impl::DsInlineBlocksBase<InlineBlocks> {
+  void runOnOperation() override {
+    SmallVector<ds::BlockOp> found;
+    getOperation().walk([&](ds::BlockOp block) { found.push_back(block); }); // post-order
+    for (ds::BlockOp block : found)
+      inlineBlock(block);
+    blocks += found.size();
+  }
+
+  static void inlineBlock(ds::BlockOp block) {
+    Block &body = block.getBody().front();
+    auto yield = cast<ds::YieldOp>(body.getTerminator());
+    for (Operation &op : body.without_terminator())
+      if (!op.hasAttr("ds.label"))
+        op.setAttr("ds.label", block.getLabelAttr());
+    block->replaceAllUsesWith(yield.getValues());
+    yield.erase();
+    block->getBlock()->getOperations().splice(block->getIterator(), body.getOperations());
+    block.erase();
+  }
+};
+} // namespace
