@@ -34,6 +34,8 @@ endfunction()
 function(dsc_mlir_options target)
   target_include_directories(${target} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(${target} PRIVATE ${LLVM_DEFINITIONS_LIST})
+  # Programs too: the precompiled header is shared with libraries.
+  target_compile_options(${target} PRIVATE -fPIC)
 endfunction()
 
 # dsc_add_library(Name [MLIR] [FOLDERS folder...] [DEPENDS target...] [LINK library...]): all *.cpp below the
