@@ -6,6 +6,6 @@ scripts/install-dependencies.sh
 scripts/build.sh
 
 status=0
-/usr/lib/llvm-22/bin/lit -sv --timeout=600 --xunit-xml-output=build/test/results.xml build/test "$@" || status=$?
+/usr/lib/llvm-22/bin/lit -sv --xunit-xml-output=build/test/results.xml build/test build/test/Unit build/test/examples "$@" || status=$?
 python3 scripts/closing-line.py build/test/results.xml || status=1
 exit "$status"
