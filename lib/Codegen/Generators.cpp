@@ -1,7 +1,13 @@
 //===- Generators.cpp - which generator writes the kernels of which op -----===//
 #include "Generators.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringMap.h"
 
+using namespace mlir;
 using namespace dsc;
 
 const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
@@ -11,4 +17,34 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
   }();
   auto found = generators.find(opName);
   return found == generators.end() ? nullptr : found->second.get();
+}
+
+FailureOr<func::FuncOp> dsc::generateKernel(ModuleOp module, StringRef name, Operation *op,
+                                            ArrayRef<int64_t> resultArgument,
+                                            const Target &target) {
+  const KernelGenerator *generator = findGenerator(op->getName().getStringRef());
+  if (!generator)
+    return op->emitOpError("has no kernel generator"), failure();
+  MLIRContext *context = module.getContext();
+  context->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                       memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+
+  auto memory = [](Type type) -> Type {
+    auto tensor = cast<RankedTensorType>(type);
+    return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  };
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  SmallVector<Type> inputs;
+  for (Type type : op->getOperandTypes())
+    inputs.push_back(memory(type));
+  for (auto [result, argument] : llvm::zip_equal(op->getResults(), resultArgument))
+    if (argument >= static_cast<int64_t>(inputs.size()))
+      inputs.push_back(memory(result.getType()));
+  Type index = builder.getIndexType();
+  Type workspace = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
+  inputs.append({index, index, workspace});
+  auto kernel = func::FuncOp::create(builder, op->getLoc(), name,
+                                     builder.getFunctionType(inputs, TypeRange{}));
+  generator->generate(op, resultArgument, kernel, target);
+  return kernel;
 }

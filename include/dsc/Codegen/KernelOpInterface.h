@@ -1,7 +1,7 @@
 //===- KernelOpInterface.h - how an op becomes native code -----------------===//
-// Every compute op of the ds dialect has a generator. It says how the op's work is dealt out and writes
-// the body of a kernel for one target, in vector, scf, memref, arith and math ops. Generators are attached in
-// lib/Codegen, so that the dialect knows nothing of machines.
+// Every compute op of the ds dialect has a generator. It says how the op's work is dealt out and
+// writes the body of a kernel for one target, in vector, scf, memref, arith and math ops.
+// Generators are attached in lib/Codegen, so that the dialect knows nothing of machines.
 #ifndef DSC_CODEGEN_KERNELOPINTERFACE_H
 #define DSC_CODEGEN_KERNELOPINTERFACE_H
 
@@ -37,19 +37,30 @@ public:
   virtual int64_t items(mlir::Operation *op) const = 0;
   /// Bytes of workspace a thread needs on `target`.
   virtual int64_t workspaceBytes(mlir::Operation *op, const Target &target) const { return 0; }
-  /// Writes the body of `kernel`, whose arguments are: one memref (static shape, row-major, contiguous) for
-  /// each tensor operand of `op` in order, then one for each result `r` with no in-place operand
-  /// (`resultArgument[r]` is the argument that holds result r in either case), then `begin` and `end` (index)
-  /// and the workspace (memref<?xi8>; memref.view into it). Ends with func.return.
+  /// Writes the body of `kernel`, whose arguments are: one memref (static shape, row-major,
+  /// contiguous) for each tensor operand of `op` in order, then one for each result `r` with no
+  /// in-place operand
+  /// (`resultArgument[r]` is the argument that holds result r in either case), then `begin` and
+  /// `end` (index) and the workspace (memref<?xi8>; memref.view into it). Ends with func.return.
   virtual void generate(mlir::Operation *op, llvm::ArrayRef<int64_t> resultArgument,
                         mlir::func::FuncOp kernel, const Target &target) const = 0;
 };
 
-/// The generator of an op name ("ds.linear"), or null. Registered in lib/Codegen/Generators.cpp, one line each.
+/// The generator of an op name ("ds.linear"), or null. Registered in lib/Codegen/Generators.cpp,
+/// one line each.
 const KernelGenerator *findGenerator(llvm::StringRef opName);
 
-/// Lowers a module of kernel functions (as generate() left them) to an ELF shared object with one exported
-/// symbol a kernel, in the ABI of dsc/Plan/Plan.h. Deterministic. `kernels` are func.func in `module`.
+/// Adds to `module` the kernel function `name` of `op` for `target`: the signature that generate()
+/// expects, from the types of operands and results, and its body. Fails, with a diagnostic at `op`,
+/// if the op has no generator.
+mlir::FailureOr<mlir::func::FuncOp> generateKernel(mlir::ModuleOp module, llvm::StringRef name,
+                                                   mlir::Operation *op,
+                                                   llvm::ArrayRef<int64_t> resultArgument,
+                                                   const Target &target);
+
+/// Lowers a module of kernel functions (as generate() left them) to an ELF shared object with one
+/// exported symbol a kernel, in the ABI of dsc/Plan/Plan.h. Deterministic. `kernels` are func.func
+/// in `module`.
 mlir::FailureOr<std::string> emitKernelImage(mlir::ModuleOp module, const Target &target);
 
 } // namespace dsc

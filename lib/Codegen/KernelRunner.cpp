@@ -1,0 +1,141 @@
+//===- KernelRunner.cpp - runs one kernel in this process ------------------===//
+#include "dsc/Codegen/KernelRunner.h"
+#include "dsc/Interfaces/Interfaces.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include <atomic>
+#include <cstring>
+#include <dlfcn.h>
+#include <thread>
+
+using namespace mlir;
+using namespace dsc;
+
+KernelMemory::KernelMemory(int64_t bytes) {
+  size_t size = (static_cast<size_t>(bytes) + 127) / 64 * 64;
+  data_.reset(std::aligned_alloc(64, size));
+  std::memset(data_.get(), 0xff, size);
+}
+
+/// Threads that wait between runs by spinning, then yielding: a run is short and nothing else is
+/// going on.
+struct KernelRunner::Pool {
+  Pool(unsigned threads, int64_t workspaceBytes) {
+    for (unsigned i = 0; i < threads; ++i)
+      workspaces.emplace_back(workspaceBytes);
+    for (unsigned i = 1; i < threads; ++i)
+      workers.emplace_back([this, i] { work(i); });
+  }
+  ~Pool() {
+    function = nullptr;
+    generation.fetch_add(1);
+    for (std::thread &worker : workers)
+      worker.join();
+  }
+  void run(Function kernel, void *const *kernelArguments, int64_t itemCount) {
+    function = kernel;
+    arguments = kernelArguments;
+    items = itemCount;
+    running = workers.size();
+    generation.fetch_add(1);
+    share(0);
+    for (unsigned spins = 0; running.load() != 0; ++spins)
+      if (spins > 10000)
+        std::this_thread::yield();
+  }
+  void share(unsigned i) {
+    int64_t n = workspaces.size();
+    int64_t low = items * i / n, high = items * (i + 1) / n;
+    if (low < high)
+      function(arguments, low, high, workspaces[i].data());
+  }
+  void work(unsigned i) {
+    for (uint64_t seen = 0;;) {
+      for (unsigned spins = 0; generation.load() == seen; ++spins)
+        if (spins > 10000)
+          std::this_thread::yield();
+      ++seen;
+      if (!function)
+        return;
+      share(i);
+      running.fetch_sub(1);
+    }
+  }
+
+  std::vector<KernelMemory> workspaces;
+  std::vector<std::thread> workers;
+  std::atomic<uint64_t> generation = 0;
+  std::atomic<uint64_t> running = 0;
+  Function function = nullptr;
+  void *const *arguments = nullptr;
+  int64_t items = 0;
+};
+
+bool dsc::hostSupports(const Target &target) {
+  return target.vectorBits <= nativeTarget().vectorBits;
+}
+
+static int64_t bytesOf(Type type) {
+  auto memory = cast<ShapedType>(type);
+  return memory.getNumElements() * (memory.getElementTypeBitWidth() / 8);
+}
+
+FailureOr<std::unique_ptr<KernelRunner>> KernelRunner::create(Operation *op, const Target &target,
+                                                              bool inPlace) {
+  std::unique_ptr<KernelRunner> runner(new KernelRunner());
+  for (Type type : op->getOperandTypes())
+    runner->argumentBytes_.push_back(bytesOf(type));
+  auto aliasing = dyn_cast<InPlaceOpInterface>(op);
+  for (OpResult result : op->getResults()) {
+    unsigned r = result.getResultNumber();
+    int64_t operand = aliasing ? aliasing.inPlaceOperand(r) : -1;
+    if (operand >= 0 && !inPlace && !aliasing.mustAlias(r))
+      operand = -1;
+    if (operand < 0) {
+      operand = runner->argumentBytes_.size();
+      runner->argumentBytes_.push_back(bytesOf(result.getType()));
+    }
+    runner->resultArgument_.push_back(operand);
+  }
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(op->getLoc());
+  if (failed(generateKernel(*module, "kernel", op, runner->resultArgument_, target)))
+    return failure();
+  const KernelGenerator *generator = findGenerator(op->getName().getStringRef());
+  runner->items_ = generator->items(op);
+  runner->workspaceBytes_ = generator->workspaceBytes(op, target);
+  FailureOr<std::string> image = emitKernelImage(*module, target);
+  if (failed(image))
+    return failure();
+  runner->image_ = std::move(*image);
+  if (!hostSupports(target))
+    return runner;
+
+  SmallString<128> path;
+  int descriptor;
+  if (llvm::sys::fs::createTemporaryFile("dsc-kernel", "so", descriptor, path))
+    return op->emitError("no temporary file for the kernel");
+  llvm::FileRemover remove(path);
+  llvm::raw_fd_ostream(descriptor, /*shouldClose=*/true) << runner->image_;
+  runner->library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!runner->library_)
+    return op->emitError("kernel does not load: ") << dlerror();
+  runner->function_ = reinterpret_cast<Function>(dlsym(runner->library_, "kernel"));
+  if (!runner->function_)
+    return op->emitError("kernel image has no symbol 'kernel'");
+  return runner;
+}
+
+KernelRunner::~KernelRunner() {
+  pool_.reset();
+  if (library_)
+    dlclose(library_);
+}
+
+void KernelRunner::run(ArrayRef<void *> arguments, unsigned threads) {
+  if (!pool_ || pool_->workspaces.size() != threads)
+    pool_ = std::make_unique<Pool>(threads, workspaceBytes_);
+  pool_->run(function_, arguments.data(), items_);
+}
