@@ -13,3 +13,4 @@ int64_t dsc::bytesOfValues(mlir::ValueRange values) {
 #include "dsc/Interfaces/CostOpInterface.cpp.inc"
 #include "dsc/Interfaces/DifferentiableOpInterface.cpp.inc"
 #include "dsc/Interfaces/InPlaceOpInterface.cpp.inc"
+#include "dsc/Interfaces/ShardableOpInterface.cpp.inc"

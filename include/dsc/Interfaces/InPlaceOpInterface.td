@@ -15,7 +15,10 @@ def InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
     InterfaceMethod<"Index of the operand that result `result` may overwrite, or -1.", "int64_t",
       "inPlaceOperand", (ins "unsigned":$result), "", [{ return -1; }]>,
     InterfaceMethod<"True if result `result` must start out as the bytes of that operand.", "bool",
-      "mustAlias", (ins "unsigned":$result), "", [{ return false; }]>
+      "mustAlias", (ins "unsigned":$result), "", [{ return false; }]>,
+    InterfaceMethod<[{Makes result `result` start out as `init` instead of zeros, so that the op adds onto it. False if the
+      op cannot, or does so already; then the caller adds the two with `ds.add`.}], "bool",
+      "accumulateOnto", (ins "unsigned":$result, "::mlir::Value":$init), "", [{ return false; }]>
   ];
 }
 

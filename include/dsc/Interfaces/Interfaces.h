@@ -2,6 +2,8 @@
 #ifndef DSC_INTERFACES_INTERFACES_H
 #define DSC_INTERFACES_INTERFACES_H
 
+#include "dsc/Interfaces/ShardingRule.h"
+#include "dsc/Interfaces/Traits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Operation.h"
@@ -15,5 +17,6 @@ int64_t bytesOfValues(mlir::ValueRange values);
 #include "dsc/Interfaces/CostOpInterface.h.inc"
 #include "dsc/Interfaces/DifferentiableOpInterface.h.inc"
 #include "dsc/Interfaces/InPlaceOpInterface.h.inc"
+#include "dsc/Interfaces/ShardableOpInterface.h.inc"
 
 #endif // DSC_INTERFACES_INTERFACES_H

@@ -1,17 +1,87 @@
 //===- Attention.cpp - verifiers, gradients and costs of Ops/Attention.td ---===//
-#include "dsc/Dialect/DS/DS.h"
-#include "mlir/IR/Builders.h"
+#include "ShapeChecks.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dsc;
 using namespace dsc::ds;
 
-LogicalResult AttentionOp::verify() { return success(); }
-LogicalResult AttentionOp::buildBackward(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) { return failure(); }
-SmallVector<Value> AttentionOp::savedValues() { return {}; }
-int64_t AttentionOp::flops() { return 0; }
-LogicalResult AttentionGradOp::verify() { return success(); }
-int64_t AttentionGradOp::flops() { return 0; }
+/// A1 to A4, which the op and its gradient share; `outputs` are the tensors of shape [b, t, d].
+static LogicalResult verifyAttention(Operation *op, Value qkv,
+                                     ArrayRef<std::pair<StringRef, Value>> outputs, Value lse,
+                                     int64_t heads, const llvm::APFloat &scale) {
+  ArrayRef<int64_t> shape = shapeOf(qkv);
+  if (shape.size() != 3 || shape[2] % 3 != 0)
+    return op->emitOpError("A1: qkv must be [b, t, 3 d], found ") << text(shape);
+  int64_t width = shape[2] / 3;
+  if (heads <= 0 || width % heads != 0)
+    return op->emitOpError("A1: heads must be positive and divide the width: ")
+           << heads << " heads, width " << width;
+  for (auto [what, value] : outputs)
+    if (failed(expectShape(op, "A2", what, shapeOf(value), {shape[0], shape[1], width})))
+      return failure();
+  if (failed(expectShape(op, "A2", "lse", shapeOf(lse), {shape[0], heads, shape[1]})))
+    return failure();
+  double factor = scale.convertToDouble();
+  if (!(factor > 0) || !std::isfinite(factor))
+    return op->emitOpError("A3: scale must be positive, found ") << factor;
+  SmallVector<Value> tensors = {qkv, lse};
+  for (auto [what, value] : outputs)
+    tensors.push_back(value);
+  return expectOneElementType(op, "A4", tensors);
+}
+
+/// Pairs (i, j) with j <= i, over samples and heads.
+static int64_t pairs(Value lse) {
+  ArrayRef<int64_t> shape = shapeOf(lse); // [b, heads, t]
+  return shape[0] * shape[1] * (shape[2] * (shape[2] + 1) / 2);
+}
+static int64_t headWidth(Value qkv, int64_t heads) { return shapeOf(qkv)[2] / 3 / heads; }
+
+//===-- attention --===//
+
+LogicalResult AttentionOp::verify() {
+  return verifyAttention(*this, getQkv(), {{"result", getResult()}}, getLse(), getHeads(),
+                         getScale());
+}
+
+LogicalResult AttentionOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
+                                         SmallVectorImpl<Value> &gradients) {
+  if (resultGradients[1])
+    return emitOpError("lse takes no gradient");
+  gradients.push_back(AttentionGradOp::create(builder, getLoc(), getQkv().getType(),
+                                              resultGradients[0], getQkv(), getResult(), getLse(),
+                                              getHeads(), getScale()));
+  return success();
+}
+SmallVector<Value> AttentionOp::savedValues() { return {getQkv(), getResult(), getLse()}; }
+// Two products a pair, and scale, maximum, exponential, sum.
+int64_t AttentionOp::flops() { return pairs(getLse()) * (4 * headWidth(getQkv(), getHeads()) + 4); }
+ShardingRule AttentionOp::shardingRule() {
+  return einsum(*this, {"bt(xhc)"}, {"bt(hc)", "bht"}, "txc",
+                {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
+}
+
+//===-- attention_grad --===//
+
+LogicalResult AttentionGradOp::verify() {
+  if (failed(verifyAttention(*this, getQkv(),
+                             {{"gradient", getGradient()}, {"output", getOutput()}}, getLse(),
+                             getHeads(), getScale())))
+    return failure();
+  if (getResult().getType() != getQkv().getType())
+    return emitOpError("A5: result is ")
+           << getResult().getType() << ", expected " << getQkv().getType();
+  return success();
+}
+// Five products a pair, and scale, exponential, difference, product.
+int64_t AttentionGradOp::flops() {
+  return pairs(getLse()) * (10 * headWidth(getQkv(), getHeads()) + 4) + 2 * elements(getOutput());
+}
+ShardingRule AttentionGradOp::shardingRule() {
+  return einsum(*this, {"bt(hc)", "bt(xhc)", "bt(hc)", "bht"}, {"bt(xhc)"}, "txc",
+                {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
+}
 
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Attention.cpp.inc"

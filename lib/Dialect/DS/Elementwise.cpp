@@ -1,24 +1,59 @@
 //===- Elementwise.cpp - verifiers, gradients and costs of Ops/Elementwise.td ---===//
-#include "dsc/Dialect/DS/DS.h"
-#include "mlir/IR/Builders.h"
+#include "ShapeChecks.h"
 
 using namespace mlir;
 using namespace dsc;
 using namespace dsc::ds;
 
-LogicalResult AddOp::verify() { return success(); }
-LogicalResult AddOp::buildBackward(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) { return failure(); }
+// FLOPs an element, as counted in reports: a transcendental function counts as one.
+static int64_t activationFlops(Activation function) {
+  return function == Activation::Relu ? 1 : function == Activation::Gelu ? 5 : 9;
+}
+
+//===-- add --===//
+
+LogicalResult AddOp::buildBackward(OpBuilder &, ValueRange resultGradients,
+                                   SmallVectorImpl<Value> &gradients) {
+  gradients.assign({resultGradients[0], resultGradients[0]});
+  return success();
+}
 SmallVector<Value> AddOp::savedValues() { return {}; }
-int64_t AddOp::flops() { return 0; }
-int64_t AddOp::inPlaceOperand(unsigned) { return -1; }
-LogicalResult ActivationOp::verify() { return success(); }
-LogicalResult ActivationOp::buildBackward(OpBuilder &, ValueRange, SmallVectorImpl<Value> &) { return failure(); }
-SmallVector<Value> ActivationOp::savedValues() { return {}; }
-int64_t ActivationOp::flops() { return 0; }
-int64_t ActivationOp::inPlaceOperand(unsigned) { return -1; }
-LogicalResult ActivationGradOp::verify() { return success(); }
-int64_t ActivationGradOp::flops() { return 0; }
-int64_t ActivationGradOp::inPlaceOperand(unsigned) { return -1; }
+int64_t AddOp::flops() { return elements(getResult()); }
+// Not the residual stream, which an earlier norm has saved, but what was computed to be added to
+// it.
+int64_t AddOp::inPlaceOperand(unsigned) { return 1; }
+ShardingRule AddOp::shardingRule() { return einsum(*this, {".", "."}, {"."}); }
+
+//===-- activation --===//
+
+LogicalResult ActivationOp::verify() {
+  if (getFunction() == Activation::None)
+    return emitOpError("E1: function is none");
+  return success();
+}
+LogicalResult ActivationOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
+                                          SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(ActivationGradOp::create(builder, getLoc(), getType(), resultGradients[0],
+                                               getInput(), getFunction()));
+  return success();
+}
+SmallVector<Value> ActivationOp::savedValues() { return {getInput()}; }
+int64_t ActivationOp::flops() { return activationFlops(getFunction()) * elements(getResult()); }
+int64_t ActivationOp::inPlaceOperand(unsigned) { return 0; }
+ShardingRule ActivationOp::shardingRule() { return einsum(*this, {"."}, {"."}); }
+
+//===-- activation_grad --===//
+
+LogicalResult ActivationGradOp::verify() {
+  if (getFunction() == Activation::None)
+    return emitOpError("E1: function is none");
+  return success();
+}
+int64_t ActivationGradOp::flops() {
+  return (2 * activationFlops(getFunction()) + 1) * elements(getResult());
+}
+int64_t ActivationGradOp::inPlaceOperand(unsigned) { return 0; }
+ShardingRule ActivationGradOp::shardingRule() { return einsum(*this, {".", "."}, {"."}); }
 
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Elementwise.cpp.inc"

@@ -1,17 +1,56 @@
-//===- Optimizer.cpp - verifiers, gradients and costs of Ops/Optimizer.td ---===//
-#include "dsc/Dialect/DS/DS.h"
-#include "mlir/IR/Builders.h"
+//===- Optimizer.cpp - verifiers, costs and sharding of Ops/Optimizer.td ---===//
+#include "ShapeChecks.h"
 
 using namespace mlir;
 using namespace dsc;
 using namespace dsc::ds;
 
-LogicalResult AdamUpdateOp::verify() { return success(); }
-int64_t AdamUpdateOp::flops() { return 0; }
-int64_t AdamUpdateOp::inPlaceOperand(unsigned) { return -1; }
-LogicalResult SgdUpdateOp::verify() { return success(); }
-int64_t SgdUpdateOp::flops() { return 0; }
-int64_t SgdUpdateOp::inPlaceOperand(unsigned) { return -1; }
+/// O1: all of `values` have the type of the weight.
+static LogicalResult expectTypeOfWeight(Operation *op, Value weight,
+                                        ArrayRef<std::pair<StringRef, Value>> values) {
+  for (auto [what, value] : values)
+    if (value.getType() != weight.getType())
+      return op->emitOpError("O1: ")
+             << what << " is " << value.getType() << ", expected " << weight.getType();
+  return success();
+}
+
+/// Tensors in step with each other, then scalars.
+static ShardingRule updateRule(Operation *op, size_t tensors) {
+  SmallVector<StringRef> operands(op->getNumOperands(), ""), results(op->getNumResults(), ".");
+  std::fill_n(operands.begin(), tensors, ".");
+  return einsum(op, operands, results);
+}
+
+LogicalResult AdamUpdateOp::verify() {
+  return expectTypeOfWeight(*this, getWeight(),
+                            {{"gradient", getGradient()},
+                             {"m", getM()},
+                             {"v", getV()},
+                             {"new weight", getNewWeight()},
+                             {"new m", getNewM()},
+                             {"new v", getNewV()}});
+}
+int64_t AdamUpdateOp::flops() { return (13 + (getDecay() ? 2 : 0)) * elements(getWeight()); }
+int64_t AdamUpdateOp::inPlaceOperand(unsigned result) {
+  return result == 0 ? 0 : result + 1; // weight, m, v
+}
+ShardingRule AdamUpdateOp::shardingRule() { return updateRule(*this, 4); }
+
+LogicalResult SgdUpdateOp::verify() {
+  return expectTypeOfWeight(*this, getWeight(),
+                            {{"gradient", getGradient()},
+                             {"velocity", getVelocity()},
+                             {"new weight", getNewWeight()},
+                             {"new velocity", getNewVelocity()}});
+}
+int64_t SgdUpdateOp::flops() {
+  return (5 + (getDecay() ? 2 : 0) + (getNesterov() ? 2 : 0)) * elements(getWeight());
+}
+int64_t SgdUpdateOp::inPlaceOperand(unsigned result) {
+  return result == 0 ? 0 : 2;
+} // weight, velocity
+ShardingRule SgdUpdateOp::shardingRule() { return updateRule(*this, 3); }
 
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Optimizer.cpp.inc"

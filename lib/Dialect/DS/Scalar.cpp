@@ -1,19 +1,58 @@
-//===- Scalar.cpp - verifiers, gradients and costs of Ops/Scalar.td ---===//
-#include "dsc/Dialect/DS/DS.h"
-#include "mlir/IR/Builders.h"
+//===- Scalar.cpp - verifiers, costs and sharding of Ops/Scalar.td ---===//
+#include "ShapeChecks.h"
 
 using namespace mlir;
 using namespace dsc;
 using namespace dsc::ds;
 
-LogicalResult SquareSumOp::verify() { return success(); }
-int64_t SquareSumOp::flops() { return 0; }
-LogicalResult GlobalNormOp::verify() { return success(); }
-int64_t GlobalNormOp::flops() { return 0; }
-LogicalResult ClipFactorOp::verify() { return success(); }
-LogicalResult LearningRateOp::verify() { return success(); }
-LogicalResult IncrementOp::verify() { return success(); }
-int64_t IncrementOp::inPlaceOperand(unsigned) { return -1; }
+LogicalResult SquareSumOp::verify() {
+  int64_t blocks = (elements(getInput()) + 1023) / 1024;
+  auto expected = RankedTensorType::get({blocks}, Float64Type::get(getContext()));
+  if (getResult().getType() != expected)
+    return emitOpError("Q1: result is ") << getResult().getType() << ", expected " << expected;
+  return success();
+}
+int64_t SquareSumOp::flops() { return 2 * elements(getInput()); }
+// Blocks of 1,024 elements are no loop over dimensions: each dimension is a loop that cannot be cut alone.
+ShardingRule SquareSumOp::shardingRule() {
+  std::string letters = "abcdefghijklm";
+  std::string input = letters.substr(0, shapeOf(getInput()).size());
+  return einsum(*this, {input}, {"z"}, input + "z");
+}
+
+LogicalResult GlobalNormOp::verify() {
+  if (getSquareSums().empty())
+    return emitOpError("Q2: no operands");
+  for (Value sums : getSquareSums())
+    if (tensorOf(sums).getRank() != 1 || !tensorOf(sums).getElementType().isF64())
+      return emitOpError("Q2: operands must be one-dimensional f64 tensors, found ") << sums.getType();
+  return success();
+}
+int64_t GlobalNormOp::flops() {
+  int64_t blocks = 0;
+  for (Value sums : getSquareSums())
+    blocks += elements(sums);
+  return blocks + 1;
+}
+ShardingRule GlobalNormOp::shardingRule() {
+  std::string letters;
+  for (size_t i = 0, n = getSquareSums().size(); i < n; ++i)
+    letters += static_cast<char>(0x80 + i % 0x80);
+  SmallVector<StringRef> operands;
+  for (size_t i = 0; i < letters.size(); ++i)
+    operands.push_back(StringRef(letters).substr(i, 1));
+  return einsum(*this, operands, {""}, letters);
+}
+
+int64_t ClipFactorOp::flops() { return 2; }
+ShardingRule ClipFactorOp::shardingRule() { return scalarRule(*this); }
+
+int64_t LearningRateOp::flops() { return 8; }
+ShardingRule LearningRateOp::shardingRule() { return scalarRule(*this); }
+
+int64_t IncrementOp::flops() { return 1; }
+int64_t IncrementOp::inPlaceOperand(unsigned) { return 0; }
+ShardingRule IncrementOp::shardingRule() { return scalarRule(*this); }
 
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Scalar.cpp.inc"

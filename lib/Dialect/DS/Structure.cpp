@@ -1,15 +1,105 @@
-//===- Structure.cpp - verifiers, gradients and costs of Ops/Structure.td ---===//
-#include "dsc/Dialect/DS/DS.h"
-#include "mlir/IR/Builders.h"
+//===- Structure.cpp - verifiers of Ops/Structure.td ---===//
+#include "ShapeChecks.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dsc;
 using namespace dsc::ds;
 
-LogicalResult VariableOp::verify() { return success(); }
-LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &) { return success(); }
-LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &) { return success(); }
-LogicalResult BlockOp::verify() { return success(); }
+//===-- variables and hyper-parameters --===//
+
+LogicalResult VariableOp::verify() {
+  double stddev = getStddev().convertToDouble();
+  bool normal = getInitializer() == Initializer::Normal;
+  if (normal ? !(stddev > 0) || !std::isfinite(stddev) : stddev != 0)
+    return emitOpError("V1: stddev must be ")
+           << (normal ? "positive and finite" : "absent") << " with initializer "
+           << stringifyInitializer(getInitializer()) << ", found " << stddev;
+  if (getDecay() && getRole() != Role::Parameter)
+    return emitOpError("V2: only parameters may be in the decay group, this is a ")
+           << stringifyRole(getRole());
+  if (!cast<RankedTensorType>(getType()).hasStaticShape())
+    return emitOpError("V3: the shape must be static, found ") << getType();
+  return success();
+}
+
+LogicalResult HyperparameterOp::verify() {
+  if (!getValue().isFinite())
+    return emitOpError("H1: the value must be finite, found ") << getValueAttr();
+  return success();
+}
+
+/// Type of what `symbol` names, or null.
+static Type typeOfSymbol(Operation *symbol) {
+  if (auto variable = dyn_cast_or_null<VariableOp>(symbol))
+    return variable.getType();
+  if (isa_and_nonnull<HyperparameterOp>(symbol))
+    return RankedTensorType::get({}, Float64Type::get(symbol->getContext()));
+  return {};
+}
+
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Type expected = typeOfSymbol(symbols.lookupNearestSymbolFrom(*this, getVariableAttr()));
+  if (!expected)
+    return emitOpError("U1: ") << getVariableAttr() << " names no variable or hyper-parameter";
+  if (getResult().getType() != expected)
+    return emitOpError("U2: the result is ")
+           << getResult().getType() << ", " << getVariableAttr() << " is " << expected;
+  return success();
+}
+
+LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto variable =
+      dyn_cast_or_null<VariableOp>(symbols.lookupNearestSymbolFrom(*this, getVariableAttr()));
+  if (!variable)
+    return emitOpError("U3: ") << getVariableAttr() << " names no variable";
+  if (getValue().getType() != variable.getType())
+    return emitOpError("U4: the value is ")
+           << getValue().getType() << ", " << getVariableAttr() << " is " << variable.getType();
+  return success();
+}
+
+//===-- blocks --===//
+
+YieldOp BlockOp::getYield() { return cast<YieldOp>(getBody().front().getTerminator()); }
+
+LogicalResult BlockOp::verifyRegions() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield)
+    return emitOpError("B1: the body must end with ds.yield");
+  if (yield.getValues().size() != getResults().size())
+    return emitOpError("B1: ") << yield.getValues().size() << " values yielded for "
+                               << getResults().size() << " results";
+  for (auto [index, value, result] : llvm::enumerate(yield.getValues(), getResults()))
+    if (value.getType() != result.getType())
+      return emitOpError("B1: value ")
+             << index << " is " << value.getType() << ", the result is " << result.getType();
+  if (getLabel().empty())
+    return emitOpError("B2: the label is empty");
+  if ((*this)->getParentOfType<BlockOp>())
+    return emitOpError("B3: blocks do not nest");
+  return success();
+}
+
+//===-- reports and the guard --===//
+
+LogicalResult ReportOp::verify() {
+  if (getName().empty())
+    return emitOpError("P1: the name is empty");
+  if ((*this)->getParentOfType<BlockOp>())
+    return emitOpError("P2: a report stands outside blocks");
+  return success();
+}
+
+LogicalResult GuardOp::verify() {
+  for (Operation &before : *(*this)->getBlock()) {
+    if (&before == getOperation())
+      return success();
+    if (auto assign = dyn_cast<AssignOp>(before))
+      return emitOpError("G1: ") << assign.getVariableAttr() << " is assigned before the guard";
+  }
+  return success();
+}
 
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Structure.cpp.inc"

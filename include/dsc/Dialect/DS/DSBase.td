@@ -11,6 +11,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "dsc/Interfaces/CostOpInterface.td"
 include "dsc/Interfaces/DifferentiableOpInterface.td"
 include "dsc/Interfaces/InPlaceOpInterface.td"
+include "dsc/Interfaces/ShardableOpInterface.td"
 
 def DS_Dialect : Dialect {
   let name = "ds";
@@ -68,16 +69,26 @@ def DS_Scalar : Type<And<[
 
 class DS_Op<string mnemonic, list<Trait> traits = []> : Op<DS_Dialect, mnemonic, traits>;
 
-/// An op that computes tensors from tensors: has a cost, is executed by a kernel.
+/// An op that computes tensors from tensors: has a cost, a sharding rule, and is executed by a kernel.
 class DS_ComputeOp<string mnemonic, list<Trait> traits = []>
-    : DS_Op<mnemonic, !listconcat([Pure, CostOpInterface, InPlaceOpInterface], traits)> {
+    : DS_Op<mnemonic, !listconcat([Pure, CostOpInterface, InPlaceOpInterface,
+                                   DeclareOpInterfaceMethods<ShardableOpInterface>], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
+// One of these two is on every compute op.
 defvar Differentiable = DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+def NotDifferentiable : NativeOpTrait<"NotDifferentiable"> { let cppNamespace = "::dsc::OpTrait"; }
+
+// Lowered to a view, not to a kernel.
+def SharesBytes : NativeOpTrait<"SharesBytes"> { let cppNamespace = "::dsc::OpTrait"; }
+
 defvar HasFlops = DeclareOpInterfaceMethods<CostOpInterface, ["flops"]>;
+defvar HasTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead"]>;
+defvar NoTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead", "bytesWritten"]>;
 defvar MayOverwrite = DeclareOpInterfaceMethods<InPlaceOpInterface, ["inPlaceOperand"]>;
-defvar Accumulates = DeclareOpInterfaceMethods<InPlaceOpInterface, ["inPlaceOperand", "mustAlias"]>;
+defvar Accumulates = DeclareOpInterfaceMethods<InPlaceOpInterface,
+                                               ["inPlaceOperand", "mustAlias", "accumulateOnto"]>;
 
 #endif // DSC_DIALECT_DS_BASE

@@ -12,24 +12,50 @@ def DS_AttentionOp : DS_ComputeOp<"attention", [Differentiable, HasFlops]> {
         s[i, j] = scale * sum_c q[i, c] * k[j, c]           j <= i
         lse[i] = log sum_{j <= i} exp(s[i, j]),  result[i, c] = sum_{j <= i} exp(s[i, j] - lse[i]) * v[j, c]
 
-    Masked pairs are never computed and the score matrix never stored whole. `lse` is [b, heads, t].
+    Masked pairs are never computed and the score matrix never stored whole; no mask constant exists. Maxima,
+    sums and `lse` ([b, heads, t]) are f32. Samples and heads shard freely; t needs a method of its own.
     Saved for backward: `qkv`, `result`, `lse`.
 
+    Created by `ds-import`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %y, %lse = ds.attention %qkv {heads = 4 : i64, scale = 0.5 : f64}
+            : (tensor<2x8x48xf32>) -> (tensor<2x8x16xf32>, tensor<2x4x8xf32>)
+
     Constraints:
-    - A1: `qkv` is [b, t, 3 d] and `heads` divides d. A2: `result` is [b, t, d]. A3: `scale` is positive.
+    - A1: `qkv` is [b, t, 3 d] and `heads` is positive and divides d.
+    - A2: `result` is [b, t, d] and `lse` is [b, heads, t].
+    - A3: `scale` is positive.
+    - A4: all tensors have one element type.
   }];
   let arguments = (ins DS_Tensor:$qkv, I64Attr:$heads, F64Attr:$scale);
   let results = (outs DS_Tensor:$result, DS_Tensor:$lse);
 }
 
-def DS_AttentionGradOp : DS_ComputeOp<"attention_grad", [HasFlops]> {
+def DS_AttentionGradOp : DS_ComputeOp<"attention_grad", [NotDifferentiable, HasFlops]> {
   let summary = "Gradient of attention with respect to queries, keys and values";
   let description = [{
         p[i, j] = exp(s[i, j] - lse[i]),  delta[i] = sum_c gradient[i, c] * output[i, c]
         dv[j, c] = sum_i p[i, j] gradient[i, c],  ds[i, j] = p[i, j] (sum_c gradient[i, c] v[j, c] - delta[i])
         dq[i, c] = scale sum_j ds[i, j] k[j, c],  dk[j, c] = scale sum_i ds[i, j] q[i, c]
 
-    packed as `qkv` is. Constraints: A1 to A3.
+    packed as `qkv` is, with j <= i throughout. `output` and `lse` are results of the forward op: probabilities are
+    computed again block by block. Samples and heads shard freely.
+
+    Created by `ds-differentiate`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %dqkv = ds.attention_grad %dy, %qkv, %y, %lse {heads = 4 : i64, scale = 0.5 : f64}
+            : (tensor<2x8x16xf32>, tensor<2x8x48xf32>, tensor<2x8x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x48xf32>
+
+    Constraints:
+    - A1: `qkv` is [b, t, 3 d] and `heads` is positive and divides d.
+    - A2: `gradient` and `output` are [b, t, d] and `lse` is [b, heads, t].
+    - A3: `scale` is positive.
+    - A4: all tensors have one element type.
+    - A5: `result` has the type of `qkv`.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Tensor:$qkv, DS_Tensor:$output, DS_Tensor:$lse,
                        I64Attr:$heads, F64Attr:$scale);

@@ -6,8 +6,23 @@ include "dsc/Dialect/DS/DSBase.td"
 
 def DS_AddOp : DS_ComputeOp<"add", [SameOperandsAndResultType, Differentiable, HasFlops, MayOverwrite]> {
   let summary = "Element-wise sum";
+  let description = [{
+        result[i] = lhs[i] + rhs[i]
+
+    One rounding an element, in the element type. Every dimension shards freely. Nothing is saved: both operands
+    get the gradient of the result as it is.
+
+    Created by `ds-import` for residual connections and by `ds-differentiate` where a value is used several
+    times; `ds-fuse` folds most into the product or norm before them, `ds-to-plan` lowers the rest to a kernel that
+    may write over `rhs`.
+
+    Example:
+
+        %sum = ds.add %x, %projection : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  }];
   let arguments = (ins DS_Tensor:$lhs, DS_Tensor:$rhs);
   let results = (outs DS_Tensor:$result);
+  let hasVerifier = 0;
 }
 
 def DS_ActivationOp : DS_ComputeOp<"activation", [SameOperandsAndResultType, Differentiable, HasFlops, MayOverwrite]> {
@@ -17,24 +32,42 @@ def DS_ActivationOp : DS_ComputeOp<"activation", [SameOperandsAndResultType, Dif
         gelu:      0.5 x (1 + erf(x / sqrt(2)))
         relu:      max(x, 0)
 
-    Saved for backward: `input`.
+    NaN stays NaN, in `relu` too. Every dimension shards freely. Saved for backward: `input`.
+
+    Created by `ds-import` inside an MLP; `ds-fuse` folds it into the `ds.linear` before it.
+
+    Example:
+
+        %y = ds.activation gelu_tanh %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
 
     Constraints:
     - E1: `function` is not `none`.
   }];
   let arguments = (ins DS_Tensor:$input, DS_Activation:$function);
   let results = (outs DS_Tensor:$result);
+  let assemblyFormat = "$function $input attr-dict `:` functional-type(operands, results)";
 }
 
-def DS_ActivationGradOp : DS_ComputeOp<"activation_grad", [SameOperandsAndResultType, HasFlops, MayOverwrite]> {
+def DS_ActivationGradOp : DS_ComputeOp<"activation_grad", [SameOperandsAndResultType, NotDifferentiable, HasFlops, MayOverwrite]> {
   let summary = "Gradient of an activation with respect to its input";
   let description = [{
-        result = gradient * function'(input)
+        result[i] = gradient[i] * function'(input[i])
 
-    The derivative of `relu` at 0 is 0. Constraints: E1.
+    The derivative of `relu` at 0 is 0. Every dimension shards freely.
+
+    Created by `ds-differentiate`; `ds-fuse` folds it into the `ds.linear_input_grad` before it. May write over
+    `gradient`.
+
+    Example:
+
+        %dx = ds.activation_grad gelu %dy, %x : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+
+    Constraints:
+    - E1: `function` is not `none`.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Tensor:$input, DS_Activation:$function);
   let results = (outs DS_Tensor:$result);
+  let assemblyFormat = "$function $gradient `,` $input attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // DSC_DIALECT_DS_ELEMENTWISE

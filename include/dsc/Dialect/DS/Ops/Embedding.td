@@ -4,15 +4,25 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_EmbeddingOp : DS_ComputeOp<"embedding", [Differentiable]> {
+def DS_EmbeddingOp : DS_ComputeOp<"embedding", [Differentiable, HasFlops, HasTraffic]> {
   let summary = "Rows of a table, plus a row for each position";
   let description = [{
         result[b, t, :] = table[ids[b, t], :] + positions[t, :]
 
-    `positions` is optional. Ids are checked when the data is read: 0 <= id < rows of `table`.
+    `positions` is optional. Ids are checked when the data is read: 0 <= id < rows of `table`. One rounding an
+    element. Samples, positions in the sequence and d shard freely; a cut of the table's rows leaves partial sums
+    (rows that are elsewhere count as zero). Saved for backward: `ids`.
+
+    Created by `ds-import`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %x = ds.embedding %ids, %wte positions %wpe : tensor<2x8xi32>, tensor<256x16xf32> positions tensor<32x16xf32> -> tensor<2x8x16xf32>
 
     Constraints:
-    - M1: `ids` is [b, t]; `result` is [b, t, d]. M2: tables are [rows, d]; `positions` has at least t rows.
+    - M1: `ids` is [b, t]; `result` is [b, t, d].
+    - M2: tables are [rows, d]; `positions` has at least t rows.
+    - M3: all tables and `result` have one element type.
   }];
   let arguments = (ins DS_Ids:$ids, DS_Tensor:$table, Optional<DS_Tensor>:$positions);
   let results = (outs DS_Tensor:$result);
@@ -22,10 +32,23 @@ def DS_EmbeddingOp : DS_ComputeOp<"embedding", [Differentiable]> {
   }];
 }
 
-def DS_EmbeddingGradOp : DS_ComputeOp<"embedding_grad", [Accumulates]> {
+def DS_EmbeddingGradOp : DS_ComputeOp<"embedding_grad", [NotDifferentiable, HasFlops, Accumulates]> {
   let summary = "Gradient of an embedding table: rows added up by token";
   let description = [{
         result[v, :] = init[v, :] + sum_{(b, t): ids[b, t] = v} gradient[b, t, :]        in order of (b, t)
+
+    `init`, if present, is what the rows are added to, in place: for a tied table the weight gradient of the head.
+    d shards freely, and so do the table's rows; a cut of samples or positions leaves partial sums.
+
+    Created by `ds-differentiate`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %dwte = ds.embedding_grad %dx, %ids init %head : tensor<2x8x16xf32>, tensor<2x8xi32> init tensor<256x16xf32> -> tensor<256x16xf32>
+
+    Constraints:
+    - M4: `ids` is [b, t], `gradient` is [b, t, d], `result` is [rows, d].
+    - M5: `init` has the type of `result`; `gradient` and `result` have one element type.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Ids:$ids, Optional<DS_Tensor>:$init);
   let results = (outs DS_Tensor:$result);
@@ -35,8 +58,22 @@ def DS_EmbeddingGradOp : DS_ComputeOp<"embedding_grad", [Accumulates]> {
   }];
 }
 
-def DS_PositionGradOp : DS_ComputeOp<"position_grad", [HasFlops]> {
+def DS_PositionGradOp : DS_ComputeOp<"position_grad", [NotDifferentiable, HasFlops]> {
   let summary = "Gradient of a position table: the sum over samples, zero past the sequence";
+  let description = [{
+        result[t, :] = sum_b gradient[b, t, :]        b in order; 0 for t past the sequence
+
+    d shards freely; a cut of the samples leaves partial sums.
+
+    Created by `ds-differentiate`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %dwpe = ds.position_grad %dx : (tensor<2x8x16xf32>) -> tensor<32x16xf32>
+
+    Constraints:
+    - M6: `gradient` is [b, t, d], `result` is [rows, d] with rows at least t, of one element type.
+  }];
   let arguments = (ins DS_Tensor:$gradient);
   let results = (outs DS_Tensor:$result);
 }

@@ -9,60 +9,158 @@ def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [Differentiable, HasFlops]
   let description = [{
         lse[i] = log sum_v exp(logits[i, v]),  losses[i] = lse[i] - logits[i, labels[i]]
 
-    A label of -100 is not counted: its loss is 0. The gradient of `losses` is taken to be the same scalar
-    for every row (`seed`, 1 over the counted tokens): see `ds.cross_entropy_grad`.
-    Saved for backward: `logits`, `labels`, `lse`.
+    A label of -100 is not counted: its loss is 0. Other labels lie in [0, v), which is checked when the data is
+    read. Maxima, sums and `lse` are f32. Rows shard freely; v needs a method of its own.
+
+    The gradient of `losses` is taken to be one f64 scalar, the same for every row: the seed that the backward of
+    `ds.token_mean` hands out. `lse` takes no gradient. Saved for backward: `logits`, `labels`, `lse`.
+
+    Created by `ds-import` in the block `head`; tiled with the product before it, so that a large vocabulary
+    never has all its logits stored; lowered by `ds-to-plan`.
+
+    Example:
+
+        %losses, %lse = ds.cross_entropy %logits, %labels
+            : (tensor<2x8x256xf32>, tensor<2x8xi32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
 
     Constraints:
     - C1: `labels`, `losses` and `lse` have the leading dimensions of `logits`.
+    - C2: `logits`, `losses` and `lse` have one element type.
+    - C3: the gradient of `losses` is a scalar tensor<f64>, that of `lse` absent.
   }];
   let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels);
   let results = (outs DS_Tensor:$losses, DS_Tensor:$lse);
 }
 
-def DS_CrossEntropyGradOp : DS_ComputeOp<"cross_entropy_grad", [HasFlops, MayOverwrite]> {
+def DS_CrossEntropyGradOp : DS_ComputeOp<"cross_entropy_grad", [NotDifferentiable, HasFlops, MayOverwrite]> {
   let summary = "Gradient of the cross-entropy with respect to the logits";
   let description = [{
         result[i, v] = seed * (exp(logits[i, v] - lse[i]) - (v == labels[i]))        0 where uncounted
+
+    Rows shard freely, and so does v once `lse` is known. May write over `logits`.
+
+    Created by `ds-differentiate`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %dlogits = ds.cross_entropy_grad %logits, %labels, %lse, %seed
+            : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>) -> tensor<2x8x256xf32>
+
+    Constraints:
+    - C1: `labels` and `lse` have the leading dimensions of `logits`.
+    - C4: `result` has the type of `logits`, `lse` its element type.
   }];
   let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, DS_Tensor:$lse, DS_Scalar:$seed);
   let results = (outs DS_Tensor:$result);
 }
 
-def DS_CountOp : DS_ComputeOp<"count"> {
+def DS_CountOp : DS_ComputeOp<"count", [NotDifferentiable]> {
   let summary = "Number of counted labels";
+  let description = [{
+        result = |{i : labels[i] != -100}|
+
+    Exact. A cut of any dimension leaves partial sums.
+
+    Created by `ds-import`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %count = ds.count %labels : (tensor<2x8xi32>) -> tensor<f64>
+
+    Constraints:
+    - C5: `labels` has at least one dimension.
+  }];
   let arguments = (ins DS_Ids:$labels);
   let results = (outs DS_Scalar:$result);
 }
 
-def DS_LossSeedOp : DS_ComputeOp<"loss_seed"> {
+def DS_LossSeedOp : DS_ComputeOp<"loss_seed", [NotDifferentiable]> {
   let summary = "Where the backward pass starts: 1 / count, 0 if nothing counts";
+  let description = [{
+        result = count > 0 ? 1 / count : 0
+
+    in f64. `count` is that of the whole window, so nothing is divided afterwards. Replicated on every rank.
+
+    Created by `ds-differentiate` (the backward of `ds.token_mean`); lowered by `ds-to-plan`.
+
+    Example:
+
+        %seed = ds.loss_seed %count : (tensor<f64>) -> tensor<f64>
+  }];
   let arguments = (ins DS_Scalar:$count);
   let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
 }
 
-def DS_TokenMeanOp : DS_ComputeOp<"token_mean", [HasFlops]> {
+def DS_TokenMeanOp : DS_ComputeOp<"token_mean", [Differentiable, HasFlops]> {
   let summary = "Sum of all losses in f64 and a fixed order, divided by the count (0 if nothing counts)";
+  let description = [{
+        result = count > 0 ? sum_i losses[i] / count : 0
+
+    Losses of uncounted labels are 0 already. A cut of any dimension leaves partial sums.
+
+    The objective of a training program: its own gradient is 1 and is never built. The backward gives `losses` the
+    scalar `ds.loss_seed` of `count`, which `ds.cross_entropy` understands as the gradient of each of its rows.
+    Saved for backward: `count`.
+
+    Created by `ds-import`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %loss = ds.token_mean %losses, %count : (tensor<2x8xf32>, tensor<f64>) -> tensor<f64>
+
+    Constraints:
+    - C6: `losses` has at least one dimension.
+    - C7: the mean is the objective: no gradient reaches its result.
+  }];
   let arguments = (ins DS_Tensor:$losses, DS_Scalar:$count);
   let results = (outs DS_Scalar:$result);
 }
 
-def DS_SliceRowsOp : DS_ComputeOp<"slice_rows"> {
+def DS_SliceRowsOp : DS_ComputeOp<"slice_rows", [NotDifferentiable, SharesBytes, NoTraffic]> {
   let summary = "A run of rows of the input seen as a matrix; shares its bytes";
   let description = [{
-    Leading dimensions are folded: [b, t, d] is seen as [b * t, d], [b, t] as [b * t].
+        result[i, ..] = folded(input)[start + i, ..]
+
+    Leading dimensions are folded: for a result of rank 2, [b, t, d] is seen as [b * t, d]; for a result of rank 1,
+    [b, t] is seen as [b * t]. Rows are not cut by a strategy: tiles come after partitioning.
+
+    Created by head tiling after differentiation; becomes a `plan.view` in `ds-to-plan`, never a kernel.
+
+    Example:
+
+        %tile = ds.slice_rows %x {start = 8 : i64} : (tensor<2x8x16xf32>) -> tensor<4x16xf32>
 
     Constraints:
     - R1: 0 <= `start`, and `start` + rows of the result is at most the rows of the input.
+    - R2: `result` has rank 1 or 2; with rank 2 its last dimension is that of `input`; element types agree.
   }];
   let arguments = (ins AnyStaticShapeTensor:$input, I64Attr:$start);
   let results = (outs AnyStaticShapeTensor:$result);
+  let hasFolder = 1;
 }
 
-def DS_ConcatRowsOp : DS_ComputeOp<"concat_rows"> {
+def DS_ConcatRowsOp : DS_ComputeOp<"concat_rows", [NotDifferentiable, SharesBytes, NoTraffic]> {
   let summary = "Puts runs of rows below each other, folding leading dimensions; shares their bytes";
+  let description = [{
+        folded(result) = inputs[0] above inputs[1] above ...
+
+    The inverse of a set of `ds.slice_rows` that cover their input in order. Rows are not cut by a strategy.
+
+    Created by head tiling after differentiation; in `ds-to-plan` its inputs become views of the result's buffer,
+    never a kernel.
+
+    Example:
+
+        %x = ds.concat_rows %a, %b : (tensor<12x16xf32>, tensor<4x16xf32>) -> tensor<2x8x16xf32>
+
+    Constraints:
+    - R3: there is at least one input; inputs have rank 1 or 2, all the same, and one element type.
+    - R4: the rows of the inputs add up to the rows of the result; with rank 2 last dimensions agree.
+  }];
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs);
   let results = (outs AnyStaticShapeTensor:$result);
+  let hasFolder = 1;
 }
 
 #endif // DSC_DIALECT_DS_LOSS

@@ -4,13 +4,20 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_SquareSumOp : DS_ComputeOp<"square_sum", [HasFlops]> {
+def DS_SquareSumOp : DS_ComputeOp<"square_sum", [NotDifferentiable, HasFlops]> {
   let summary = "Sums of squares of a variable's gradient, one for each block of 1,024 elements";
   let description = [{
         result[i] = sum_{1024 i <= e < min(1024 (i + 1), elements)} input[e]^2        in f64
 
     Blocks are cut from the logical variable, row-major, so shards that are cut at block boundaries and any
-    number of threads repeat the sums to the bit. `ds.global_norm` adds the blocks up.
+    number of threads repeat the sums to the bit. `ds.global_norm` adds the blocks up. No dimension is cut by a
+    strategy: blocks are.
+
+    Created by `ds-clip-gradients`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %s = ds.square_sum %dw : (tensor<64x48xf32>) -> tensor<3xf64>
 
     Constraints:
     - Q1: `result` is tensor<Nxf64> with N = ceil(elements of `input` / 1024).
@@ -19,45 +26,86 @@ def DS_SquareSumOp : DS_ComputeOp<"square_sum", [HasFlops]> {
   let results = (outs DS_Tensor:$result);
 }
 
-def DS_GlobalNormOp : DS_ComputeOp<"global_norm", [HasFlops]> {
+def DS_GlobalNormOp : DS_ComputeOp<"global_norm", [NotDifferentiable, HasFlops]> {
   let summary = "Square root of the sum of all square sums";
   let description = [{
+        result = sqrt(sum_v tree(squareSums[v]))        in f64
+
     Each operand is the result of a `ds.square_sum`. Its blocks are added by a fixed binary tree (level by
     level, entry 2 i with entry 2 i + 1, a last odd entry passing unchanged), then the operands in order.
-    Operands come sorted by the name of their variable.
+    Operands come sorted by the name of their variable, so that no layout changes the order. No dimension is cut.
+
+    Created by `ds-clip-gradients`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %norm = ds.global_norm %a, %b : (tensor<3xf64>, tensor<1xf64>) -> tensor<f64>
 
     Constraints:
-    - Q2: operands are one-dimensional f64 tensors.
+    - Q2: operands are one-dimensional f64 tensors, and there is at least one.
   }];
   let arguments = (ins Variadic<DS_Tensor>:$squareSums);
   let results = (outs DS_Scalar:$result);
 }
 
-def DS_ClipFactorOp : DS_ComputeOp<"clip_factor"> {
+def DS_ClipFactorOp : DS_ComputeOp<"clip_factor", [NotDifferentiable, HasFlops]> {
   let summary = "min(1, limit / norm); 1 if the limit or the norm is 0";
+  let description = [{
+        result = limit > 0 and norm > limit ? limit / norm : 1        in f64, no epsilon
+
+    Created by `ds-clip-gradients`, whether or not the spec clips, so that the limit stays a scalar of the plan;
+    lowered by `ds-to-plan`.
+
+    Example:
+
+        %clip = ds.clip_factor %norm, %limit : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  }];
   let arguments = (ins DS_Scalar:$norm, DS_Scalar:$limit);
   let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
 }
 
-def DS_LearningRateOp : DS_ComputeOp<"learning_rate"> {
+def DS_LearningRateOp : DS_ComputeOp<"learning_rate", [NotDifferentiable, HasFlops]> {
   let summary = "Learning rate of an update";
   let description = [{
     With t applied updates so far, W = `warmup`, T = `total`:
 
         t < W:  peak * (t + 1) / W
-        constant: peak;  t >= T: floor
-        cosine: floor + (peak - floor) * (1 + cos(pi (t - W) / (T - W))) / 2
-        linear: floor + (peak - floor) * (1 - (t - W) / (T - W))
+        constant: peak
+        cosine: floor + (peak - floor) * (1 + cos(pi (t - W) / (T - W))) / 2,  floor for t >= T
+        linear: floor + (peak - floor) * (1 - (t - W) / (T - W)),              floor for t >= T
+
+    In f64. `floor` and `total` mean nothing to `constant`.
+
+    Created by `ds-insert-optimizer`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %rate = ds.learning_rate cosine %updates, %peak, %floor, %warmup, %total
   }];
   let arguments = (ins DS_Scalar:$updates, DS_Scalar:$peak, DS_Scalar:$floor, DS_Scalar:$warmup,
                        DS_Scalar:$total, DS_Schedule:$schedule);
   let results = (outs DS_Scalar:$result);
+  let assemblyFormat = [{
+    $schedule $updates `,` $peak `,` $floor `,` $warmup `,` $total attr-dict
+  }];
+  let hasVerifier = 0;
 }
 
-def DS_IncrementOp : DS_ComputeOp<"increment", [MayOverwrite]> {
+def DS_IncrementOp : DS_ComputeOp<"increment", [NotDifferentiable, HasFlops, MayOverwrite]> {
   let summary = "A counter's next value";
+  let description = [{
+        result = input + 1        exact up to 2^53
+
+    Created by `ds-insert-optimizer` for `updates`; lowered by `ds-to-plan`. May write over `input`.
+
+    Example:
+
+        %next = ds.increment %updates : (tensor<f64>) -> tensor<f64>
+  }];
   let arguments = (ins DS_Scalar:$input);
   let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
 }
 
 #endif // DSC_DIALECT_DS_SCALAR

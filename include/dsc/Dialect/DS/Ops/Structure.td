@@ -9,21 +9,26 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
   let summary = "A named tensor that lives across steps";
   let description = [{
     Parameters carry their Hugging Face name without the `transformer.` prefix; optimizer state is named
-    `<optimizer>.<slot>.<parameter>`, such as `adam.m.wte.weight`; counters `updates`.
-
-        ds.variable @"h.0.ln_1.weight" : tensor<768xf32> {role = parameter, initializer = ones}
-
+    `<optimizer>.<slot>.<parameter>`, such as `adam.m.wte.weight`; the counter of applied updates `updates`.
     `decay` marks members of the weight-decay group. `stddev` belongs to the `normal` initialiser:
     element i = stddev * Philox(init.seed, hash of the name, i).
 
+    Parameters are created by `ds-import`, optimizer state and the counter by `ds-insert-optimizer`; each becomes
+    a buffer of the same name in every program of the plan.
+
+    Example:
+
+        ds.variable @"h.0.ln_1.weight" : tensor<768xf32> {role = 0 : i32, initializer = 1 : i32}
+
     Constraints:
-    - V1: `stddev` is positive exactly when `initializer` is `normal`.
+    - V1: `stddev` is positive and finite when `initializer` is `normal`, and 0 otherwise.
     - V2: only parameters may be in the decay group.
+    - V3: the type has a static shape.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, DS_Role:$role,
                        DS_Initializer:$initializer, DefaultValuedAttr<F64Attr, "0.0">:$stddev,
                        UnitAttr:$decay);
-  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let assemblyFormat = "$role $sym_name `:` $type `=` $initializer attr-dict";
   let hasVerifier = 1;
 }
 
@@ -31,14 +36,35 @@ def DS_HyperparameterOp : DS_Op<"hyperparameter", [Symbol]> {
   let summary = "A scalar of the training loop that is data, not code";
   let description = [{
     Named by its path in the spec (`train.optimizer.params.lr`). Lives in the plan's scalar table, so that
-    `dsrun --set PATH=VALUE` changes it without compiling again.
+    `dsrun --set PATH=VALUE` changes it without compiling again. Reads as `tensor<f64>`.
+
+    Created by `ds-import`.
+
+    Example:
+
+        ds.hyperparameter @"train.optimizer.params.lr" = 1.0e-3
+
+    Constraints:
+    - H1: the value is finite.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, F64Attr:$value);
   let assemblyFormat = "$sym_name `=` $value attr-dict";
+  let hasVerifier = 1;
 }
 
 def DS_ReadOp : DS_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, MemoryEffects<[MemRead]>]> {
   let summary = "The value a variable or hyper-parameter has at this point";
+  let description = [{
+    Created by `ds-import` and `ds-insert-optimizer`, one a variable and program; becomes the variable's buffer.
+
+    Example:
+
+        %w = ds.read @"wte.weight" : tensor<256x16xf32>
+
+    Constraints:
+    - U1: the symbol names a `ds.variable` or a `ds.hyperparameter`.
+    - U2: the result has the type of the variable, or `tensor<f64>` for a hyper-parameter.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$variable attr-dict `:` type($result)";
@@ -46,6 +72,19 @@ def DS_ReadOp : DS_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
 
 def DS_AssignOp : DS_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, MemoryEffects<[MemWrite]>]> {
   let summary = "Gives a variable its next value";
+  let description = [{
+    Assignments come last in a program: no value read from the variable is used after one.
+
+    Created by `ds-insert-optimizer`; vanishes in `ds-to-plan` where the value was computed in place.
+
+    Example:
+
+        ds.assign @"wte.weight", %next : tensor<256x16xf32>
+
+    Constraints:
+    - U3: the symbol names a `ds.variable`.
+    - U4: the value has the type of the variable.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$variable, AnyRankedTensor:$value);
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }
@@ -55,17 +94,39 @@ def DS_BlockOp : DS_Op<"block", [SingleBlock, RecursiveMemoryEffects]> {
   let description = [{
     A region with a name (`h.3`, `h.3.backward`). Values from outside are used directly; what outside needs
     comes out through `ds.yield`, among it what the backward pass saves. What crosses the boundary has one
-    dtype and is rounded there.
+    dtype and is rounded there. A stage cut, a recompute choice or a per-layer strategy holds on to it.
+
+    Created by `ds-import` (`embedding`, `h.0` and so on, `head`) and `ds-differentiate` (`<label>.backward`);
+    dissolved by `ds-to-plan`, where labels live on in launches.
+
+    Example:
+
+        %y = ds.block "h.0" -> tensor<2x8x16xf32> {
+          %sum = ds.add %x, %z : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+          ds.yield %sum : tensor<2x8x16xf32>
+        }
+
+    Constraints:
+    - B1: `ds.yield` gives one value of the right type for each result.
+    - B2: `label` is not empty.
+    - B3: blocks do not nest.
   }];
   let arguments = (ins StrAttr:$label);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$label (`->` type($results)^)? $body attr-dict";
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The terminator.
+    YieldOp getYield();
+  }];
 }
 
 def DS_YieldOp : DS_Op<"yield", [Terminator, Pure, HasParent<"BlockOp">]> {
   let summary = "Ends a block with its results";
+  let description = [{
+    See `ds.block`.
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
@@ -73,21 +134,43 @@ def DS_YieldOp : DS_Op<"yield", [Terminator, Pure, HasParent<"BlockOp">]> {
 def DS_ReportOp : DS_Op<"report", [MemoryEffects<[MemWrite]>]> {
   let summary = "Names a value that the program hands out";
   let description = [{
-    Scalars become fields of the log line (`loss`, `grad_norm`, `learning_rate`, `tokens`); a tensor such as
-    `logits` becomes a named output buffer.
+    Scalars become fields of the log line (`loss`, `tokens`, `grad_norm`, `learning_rate`); a tensor such as
+    `logits` becomes a named output buffer. `grad:<variable>` names the gradient of a variable.
+
+    Created by `ds-import` and the training passes; becomes the name and kind of a buffer in `ds-to-plan`.
+
+    Example:
+
+        ds.report "loss", %loss : tensor<f64>
+
+    Constraints:
+    - P1: `name` is not empty.
+    - P2: a report stands outside blocks.
   }];
   let arguments = (ins StrAttr:$name, AnyRankedTensor:$value);
   let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 
 def DS_GuardOp : DS_Op<"guard", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Ends the step before the update unless it may be applied";
   let description = [{
     If `count` is 0 the window has nothing to learn from: the step ends, skipped as `"empty"`. If `loss` or
-    `norm` is not finite the run stops with exit code 4. No `ds.assign` may stand before it.
+    `norm` is not finite the run stops with exit code 4. Nothing has been assigned yet, so weights and state are
+    those after the last good step.
+
+    Created by `ds-insert-optimizer`; becomes `plan.guard` in `ds-to-plan`.
+
+    Example:
+
+        ds.guard %count, %loss, %norm
+
+    Constraints:
+    - G1: no `ds.assign` stands before it.
   }];
   let arguments = (ins DS_Scalar:$count, DS_Scalar:$loss, DS_Scalar:$norm);
   let assemblyFormat = "$count `,` $loss `,` $norm attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // DSC_DIALECT_DS_STRUCTURE

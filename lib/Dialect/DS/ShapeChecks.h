@@ -1,0 +1,69 @@
+//===- ShapeChecks.h - what the verifiers of the op families share ---------===//
+// Shapes as text, leading dimensions, rows; all on static ranked tensors, as the op records demand.
+#ifndef DSC_LIB_DIALECT_DS_SHAPECHECKS_H
+#define DSC_LIB_DIALECT_DS_SHAPECHECKS_H
+
+#include "dsc/Dialect/DS/DS.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace dsc::ds {
+
+inline mlir::RankedTensorType tensorOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return tensorOf(value).getShape(); }
+
+/// "[2, 8, 16]"
+inline std::string text(llvm::ArrayRef<int64_t> shape) {
+  std::string result = "[";
+  for (auto [index, size] : llvm::enumerate(shape))
+    result += (index ? ", " : "") + std::to_string(size);
+  return result + "]";
+}
+
+/// All dimensions but the last; empty for scalars.
+inline llvm::ArrayRef<int64_t> leading(mlir::Value value) {
+  llvm::ArrayRef<int64_t> shape = shapeOf(value);
+  return shape.empty() ? shape : shape.drop_back();
+}
+
+inline int64_t elements(mlir::Value value) { return tensorOf(value).getNumElements(); }
+
+/// Elements over the last dimension.
+inline int64_t rows(mlir::Value value) {
+  int64_t count = 1;
+  for (int64_t size : leading(value))
+    count *= size;
+  return count;
+}
+
+/// Fails with "<rule>: <what> is <found>, expected <expected>" unless the shapes are equal.
+inline mlir::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef rule,
+                                       llvm::StringRef what, llvm::ArrayRef<int64_t> found,
+                                       llvm::ArrayRef<int64_t> expected) {
+  if (found == expected)
+    return mlir::success();
+  return op->emitOpError() << rule << ": " << what << " is " << text(found) << ", expected "
+                           << text(expected);
+}
+
+/// Fails with "<rule>: element types differ: f32 vs f64" unless all floating tensors of `values`
+/// share one.
+inline mlir::LogicalResult expectOneElementType(mlir::Operation *op, llvm::StringRef rule,
+                                                llvm::ArrayRef<mlir::Value> values) {
+  mlir::Type first;
+  for (mlir::Value value : values) {
+    if (!value)
+      continue;
+    mlir::Type type = tensorOf(value).getElementType();
+    if (first && type != first)
+      return op->emitOpError() << rule << ": element types differ: " << first << " vs " << type;
+    first = type;
+  }
+  return mlir::success();
+}
+
+} // namespace dsc::ds
+
+#endif // DSC_LIB_DIALECT_DS_SHAPECHECKS_H
