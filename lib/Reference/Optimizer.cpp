@@ -10,7 +10,7 @@ void reference::evaluate(ds::AdamUpdateOp op, Evaluation &at) {
   const Tensor &m = at(op.getM()), &v = at(op.getV());
   double clip = at(op.getClip()).item(), rate = at(op.getRate()).item();
   double beta1 = at(op.getBeta1()).item(), beta2 = at(op.getBeta2()).item();
-  double eps = at(op.getEps()).item(), decay = at(op.getDecay()).item();
+  double eps = at(op.getEps()).item(), decay = op.getDecay() ? at(op.getDecay()).item() : 0;
   double t = at(op.getUpdates()).item() + 1;
   double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
   Tensor &newWeight = at.result(op.getNewWeight());
@@ -31,7 +31,8 @@ void reference::evaluate(ds::SgdUpdateOp op, Evaluation &at) {
   const Tensor &weight = at(op.getWeight()), &gradient = at(op.getGradient());
   const Tensor &velocity = at(op.getVelocity());
   double clip = at(op.getClip()).item(), rate = at(op.getRate()).item();
-  double momentum = at(op.getMomentum()).item(), decay = at(op.getDecay()).item();
+  double momentum = at(op.getMomentum()).item(),
+         decay = op.getDecay() ? at(op.getDecay()).item() : 0;
   Tensor &newWeight = at.result(op.getNewWeight()), &newVelocity = at.result(op.getNewVelocity());
   for (int64_t i = 0; i < weight.count(); ++i) {
     double g = clip * gradient[i] + decay * weight[i];

@@ -13,7 +13,8 @@ LogicalResult SquareSumOp::verify() {
   return success();
 }
 int64_t SquareSumOp::flops() { return 2 * elements(getInput()); }
-// Blocks of 1,024 elements are no loop over dimensions: each dimension is a loop that cannot be cut alone.
+// Blocks of 1,024 elements are no loop over dimensions: each dimension is a loop that cannot be cut
+// alone.
 ShardingRule SquareSumOp::shardingRule() {
   std::string letters = "abcdefghijklm";
   std::string input = letters.substr(0, shapeOf(getInput()).size());
@@ -25,7 +26,8 @@ LogicalResult GlobalNormOp::verify() {
     return emitOpError("Q2: no operands");
   for (Value sums : getSquareSums())
     if (tensorOf(sums).getRank() != 1 || !tensorOf(sums).getElementType().isF64())
-      return emitOpError("Q2: operands must be one-dimensional f64 tensors, found ") << sums.getType();
+      return emitOpError("Q2: operands must be one-dimensional f64 tensors, found ")
+             << sums.getType();
   return success();
 }
 int64_t GlobalNormOp::flops() {
