@@ -2,7 +2,8 @@
 // The only thing both halves share. Neither LLVM nor the runtime is needed to read or write one.
 //
 // Kernel ABI: void kernel(void *const *operands, int64_t begin, int64_t end, void *workspace)
-//   operands   one pointer for each operand of the launch, 64-byte aligned, none overlapping but as planned
+//   operands   one pointer for each operand of the launch: buffers are 64-byte aligned, parts of one (an operand
+//              with an offset) are aligned to their element; none overlap but as planned
 //   begin,end  work items [begin, end) of Kernel::items; every item writes its own elements, sums in its
 //              own fixed order, so results do not depend on how items are dealt to threads
 //   workspace  Kernel::workspace bytes owned by the calling thread, 64-byte aligned, contents undefined
@@ -26,6 +27,12 @@ enum class Opcode : uint8_t { Launch, Copy, Guard };
 enum class Init : uint8_t { Zeros, Ones, Normal };
 
 int64_t byteSize(DType type);
+const char *nameOf(DType type);   ///< f32, ...
+const char *nameOf(Kind kind);    ///< parameter, ..., as in the plan dialect
+const char *nameOf(Opcode opcode);///< launch, copy, guard
+const char *nameOf(Init init);    ///< zeros, ones, normal
+/// Parameter, OptimizerState, Counter, Hyperparameter: keeps its contents from step to step.
+bool isPersistent(Kind kind);
 
 /// A tensor that lives across steps. Its bytes are the buffer of the same name in every program.
 struct Variable {
@@ -45,6 +52,10 @@ struct Scalar {
   uint64_t offset;
 };
 
+/// Where and when a tensor lives in the arena. Parameter, OptimizerState, Counter and Hyperparameter live
+/// always: same name, same bytes in every program, and nothing of any program may share them. An Input lives
+/// from the start of the program to `last`, an Output from `first` to the end, all others from `first` to `last`.
+/// A Gradient must live through the guard, where it is digested.
 struct Buffer {
   std::string name;
   Kind kind;
@@ -98,11 +109,23 @@ struct Plan {
   std::string debug; ///< optional text for people: the plan IR
 };
 
-/// The bytes of plan.bin: equal plans give equal bytes.
+/// The bytes of plan.bin: equal plans give equal bytes. The plan must pass verify(): the compiler calls that
+/// first, so that what it writes is what dsrun accepts.
 std::string serialize(const Plan &plan);
+
+/// Every rule about the contents (see lib/Plan/Verify.cpp, which lists them). Code Damaged.
+Status verify(const Plan &plan);
 
 /// Reads and verifies. Errors name section, offset and rule; code Damaged.
 StatusOr<Plan> deserialize(std::string_view bytes);
+
+/// The hash over all that the header of a container holds, as 16 hexadecimal digits. `bytes` must have been
+/// accepted by deserialize().
+std::string planHash(std::string_view bytes);
+
+/// Index by name, or -1.
+int64_t findProgram(const Plan &plan, std::string_view name);
+int64_t findBuffer(const Program &program, std::string_view name);
 
 } // namespace dsc::plan
 

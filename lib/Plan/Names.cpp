@@ -1,0 +1,61 @@
+//===- Names.cpp - enumerations as text, look-up by name -------------------===//
+#include "dsc/Plan/Plan.h"
+
+using namespace dsc;
+using namespace dsc::plan;
+
+int64_t plan::byteSize(DType type) {
+  switch (type) {
+  case DType::F64:
+    return 8;
+  case DType::F32:
+  case DType::I32:
+    return 4;
+  case DType::F16:
+  case DType::BF16:
+    return 2;
+  case DType::I8:
+    return 1;
+  }
+  return 0;
+}
+
+const char *plan::nameOf(DType type) {
+  static const char *const names[] = {"f32", "f64", "i32", "f16", "bf16", "i8"};
+  return names[static_cast<size_t>(type)];
+}
+
+const char *plan::nameOf(Kind kind) {
+  static const char *const names[] = {"parameter",      "gradient", "optimizer_state", "counter",
+                                      "hyperparameter", "input",    "output",          "activation"};
+  return names[static_cast<size_t>(kind)];
+}
+
+const char *plan::nameOf(Opcode opcode) {
+  static const char *const names[] = {"launch", "copy", "guard"};
+  return names[static_cast<size_t>(opcode)];
+}
+
+const char *plan::nameOf(Init init) {
+  static const char *const names[] = {"zeros", "ones", "normal"};
+  return names[static_cast<size_t>(init)];
+}
+
+bool plan::isPersistent(Kind kind) {
+  return kind == Kind::Parameter || kind == Kind::OptimizerState || kind == Kind::Counter ||
+         kind == Kind::Hyperparameter;
+}
+
+int64_t plan::findProgram(const Plan &plan, std::string_view name) {
+  for (size_t i = 0; i < plan.programs.size(); ++i)
+    if (plan.programs[i].name == name)
+      return static_cast<int64_t>(i);
+  return -1;
+}
+
+int64_t plan::findBuffer(const Program &program, std::string_view name) {
+  for (size_t i = 0; i < program.buffers.size(); ++i)
+    if (program.buffers[i].name == name)
+      return static_cast<int64_t>(i);
+  return -1;
+}

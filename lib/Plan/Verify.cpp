@@ -1,0 +1,429 @@
+//===- Verify.cpp - the rules of a plan's contents -------------------------===//
+// Each rule is named in brackets in its message. A plan that passes can be run without further checks of
+// bounds: every operand of every launch lies inside the arena and is as large as its kernel needs, and
+// nothing that is still needed is overwritten by memory planning. (What a kernel does inside its operands
+// is code; a plan is a program.)
+#include "Verify.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+using namespace dsc;
+using namespace dsc::plan;
+
+static constexpr uint64_t largestArena = uint64_t{1} << 46;
+static constexpr uint64_t alignment = 64;
+
+static std::string quote(const std::string &name) { return "'" + name + "'"; }
+static std::string number(uint64_t value) { return std::to_string(value); }
+static std::string range(uint64_t offset, uint64_t bytes) {
+  return "[" + number(offset) + ", " + number(offset + bytes) + ")";
+}
+
+/// shape x type in bytes, or nothing when a dimension is not positive or the product does not fit.
+static std::optional<uint64_t> bytesOf(DType type, const std::vector<int64_t> &shape) {
+  uint64_t bytes = static_cast<uint64_t>(byteSize(type));
+  for (int64_t dimension : shape) {
+    if (dimension <= 0 || bytes > largestArena / static_cast<uint64_t>(dimension))
+      return std::nullopt;
+    bytes *= static_cast<uint64_t>(dimension);
+  }
+  return bytes;
+}
+
+namespace {
+
+/// Disjoint live byte ranges, by offset.
+class LiveRanges {
+public:
+  /// The name of a live range that overlaps, or null after adding.
+  const std::string *add(uint64_t offset, uint64_t bytes, const std::string &name) {
+    auto next = ranges.lower_bound(offset);
+    if (next != ranges.end() && next->first < offset + bytes)
+      return next->second.name;
+    if (next != ranges.begin()) {
+      auto before = std::prev(next);
+      if (before->first + before->second.bytes > offset)
+        return before->second.name;
+    }
+    ranges.emplace_hint(next, offset, Range{bytes, &name});
+    return nullptr;
+  }
+  void remove(uint64_t offset) { ranges.erase(offset); }
+
+private:
+  struct Range {
+    uint64_t bytes;
+    const std::string *name;
+  };
+  std::map<uint64_t, Range> ranges;
+};
+
+class Verifier {
+public:
+  explicit Verifier(const Plan &plan) : plan(plan) {}
+
+  std::optional<Violation> run() {
+    if (!plan.manifest.is_object())
+      return fail({Place::Plan}, "[manifest] the manifest is not a JSON object");
+    if (plan.arenaBytes > largestArena)
+      return fail({Place::Plan}, "[arena] an arena of " + number(plan.arenaBytes) +
+                                     " bytes; at most " + number(largestArena));
+    if (plan.workspaceBytes > largestArena)
+      return fail({Place::Plan}, "[arena] a workspace of " + number(plan.workspaceBytes) +
+                                     " bytes; at most " + number(largestArena));
+    if (!isText(plan.debug, true))
+      return fail({Place::Plan}, "[text] the debug text is not UTF-8");
+    if (variables() || scalars() || kernels() || images() || programs() || everyVariableLives())
+      return std::move(violation);
+    return std::nullopt;
+  }
+
+private:
+  struct At {
+    Place place;
+    size_t index = 0, element = 0;
+  };
+
+  std::optional<Violation> fail(At at, std::string rule) {
+    return violation = Violation{at.place, at.index, at.element, std::move(rule)};
+  }
+  bool broken(At at, std::string rule) {
+    fail(at, std::move(rule));
+    return true;
+  }
+
+  /// A name is text and new in its table.
+  bool badName(At at, const char *what, const std::string &name, std::set<std::string> &seen) {
+    if (name.empty() || name.size() > 4096 || !isText(name))
+      return broken(at, std::string("[name] a ") + what + "'s name is empty, too long or no text");
+    if (!seen.insert(name).second)
+      return broken(at, std::string("[unique] two ") + what + "s are named " + quote(name));
+    return false;
+  }
+
+  bool variables() {
+    std::set<std::string> seen;
+    for (size_t i = 0; i < plan.variables.size(); ++i) {
+      const Variable &variable = plan.variables[i];
+      At at{Place::Variable, i};
+      if (badName(at, "variable", variable.name, seen))
+        return true;
+      if (!isPersistent(variable.role) || variable.role == Kind::Hyperparameter)
+        return broken(at, "[role] variable " + quote(variable.name) + " is a " +
+                              nameOf(variable.role));
+      if (!bytesOf(variable.dtype, variable.shape))
+        return broken(at, "[shape] variable " + quote(variable.name) +
+                              ": a dimension is not positive or the product is too large");
+      bool floating = variable.dtype == DType::F32 || variable.dtype == DType::F64;
+      if (!std::isfinite(variable.stddev) || variable.stddev < 0 ||
+          (variable.initializer != Init::Zeros && !floating))
+        return broken(at, "[init] variable " + quote(variable.name) + " cannot be initialised as " +
+                              nameOf(variable.initializer));
+      variableOf[variable.name] = &variable;
+    }
+    return false;
+  }
+
+  bool scalars() {
+    std::set<std::string> seen;
+    for (size_t i = 0; i < plan.scalars.size(); ++i) {
+      const Scalar &scalar = plan.scalars[i];
+      At at{Place::Scalar, i};
+      if (badName(at, "scalar", scalar.path, seen))
+        return true;
+      if (!std::isfinite(scalar.value))
+        return broken(at, "[finite] scalar " + quote(scalar.path) + " is not finite");
+      if (scalar.offset % 8 || scalar.offset > plan.arenaBytes ||
+          plan.arenaBytes - scalar.offset < 8)
+        return broken(at, "[arena] scalar " + quote(scalar.path) + " at " + number(scalar.offset) +
+                              " is not aligned to 8 or outside the arena of " +
+                              number(plan.arenaBytes) + " bytes");
+      if (const std::string *other = persistent.add(scalar.offset, 8, scalar.path))
+        return broken(at, "[overlap] scalars " + quote(scalar.path) + " and " + quote(*other) +
+                              " share bytes");
+      places[scalar.path] = {scalar.offset, 8, Kind::Hyperparameter};
+    }
+    return false;
+  }
+
+  bool kernels() {
+    std::set<std::string> seen;
+    for (size_t i = 0; i < plan.kernels.size(); ++i) {
+      const Kernel &kernel = plan.kernels[i];
+      At at{Place::Kernel, i};
+      if (badName(at, "kernel", kernel.name, seen))
+        return true;
+      if (kernel.items < 1 || kernel.items > uint64_t{1} << 40)
+        return broken(at, "[items] kernel " + quote(kernel.name) + " has " + number(kernel.items) +
+                              " work items, expected 1 to 2^40");
+      if (kernel.workspace > plan.workspaceBytes)
+        return broken(at, "[workspace] kernel " + quote(kernel.name) + " needs " +
+                              number(kernel.workspace) + " bytes a thread, the plan has " +
+                              number(plan.workspaceBytes));
+      for (uint64_t bytes : kernel.operands)
+        if (bytes > plan.arenaBytes)
+          return broken(at, "[operand] kernel " + quote(kernel.name) + " has an operand of " +
+                                number(bytes) + " bytes, the arena has " + number(plan.arenaBytes));
+    }
+    return false;
+  }
+
+  bool images() {
+    std::set<std::string> seen;
+    for (size_t i = 0; i < plan.images.size(); ++i) {
+      const KernelImage &image = plan.images[i];
+      At at{Place::Image, i};
+      if (badName(at, "kernel image", image.isa, seen))
+        return true;
+      auto odd = [](char c) { return c <= ' ' || c > '~'; };
+      if (image.isa.size() > 31 || std::any_of(image.isa.begin(), image.isa.end(), odd))
+        return broken(at, "[name] instruction set " + quote(image.isa) +
+                              " is longer than 31 characters or has some that do not print");
+      for (const std::string &feature : image.features)
+        if (feature.empty() || !isText(feature))
+          return broken(at, "[name] a feature of " + quote(image.isa) + " is empty or no text");
+      // Class, byte order, type ET_DYN, machine x86-64; the table of segments lies inside.
+      const std::string &elf = image.elf;
+      auto u16 = [&](size_t o) { return uint16_t(uint8_t(elf[o]) | uint8_t(elf[o + 1]) << 8); };
+      if (elf.size() < 64 || elf.compare(0, 6, std::string_view("\177ELF\2\1", 6)) != 0 ||
+          u16(16) != 3 || u16(18) != 62)
+        return broken(at, "[elf] the kernels of " + quote(image.isa) +
+                              " are not an x86-64 ELF shared object");
+      uint64_t table = 0, entries = uint64_t{u16(54)} * u16(56);
+      for (int b = 7; b >= 0; --b)
+        table = table << 8 | uint8_t(elf[32 + b]);
+      if (table > elf.size() || entries > elf.size() - table)
+        return broken(at, "[elf] the segments of " + quote(image.isa) + " lie outside the image");
+    }
+    if (!plan.kernels.empty() && plan.images.empty())
+      return broken({Place::Plan}, "[elf] there are kernels but no code for any instruction set");
+    return false;
+  }
+
+  bool programs() {
+    // Persistent buffers first: no program may touch those of another.
+    std::set<std::string> seen;
+    for (size_t p = 0; p < plan.programs.size(); ++p) {
+      if (badName({Place::Program, p}, "program", plan.programs[p].name, seen))
+        return true;
+      std::set<std::string> names;
+      for (size_t b = 0; b < plan.programs[p].buffers.size(); ++b)
+        if (buffer(p, b, names))
+          return true;
+    }
+    for (size_t p = 0; p < plan.programs.size(); ++p)
+      if (instructions(p) || liveRanges(p))
+        return true;
+    return false;
+  }
+
+  bool buffer(size_t p, size_t b, std::set<std::string> &names) {
+    const Program &program = plan.programs[p];
+    const Buffer &buffer = program.buffers[b];
+    At at{Place::Buffer, p, b};
+    if (badName(at, "buffer", buffer.name, names))
+      return true;
+    std::string who = "buffer " + quote(buffer.name) + " of program " + quote(program.name);
+    std::optional<uint64_t> bytes = bytesOf(buffer.dtype, buffer.shape);
+    if (!bytes)
+      return broken(at, "[shape] " + who +
+                            ": a dimension is not positive or the product is too large");
+    if (*bytes != buffer.bytes)
+      return broken(at, "[shape] " + who + " has " + number(buffer.bytes) +
+                            " bytes, its shape and type need " + number(*bytes));
+    if (buffer.offset % alignment)
+      return broken(at, "[align] " + who + " at " + number(buffer.offset) +
+                            " is not aligned to " + number(alignment));
+    if (buffer.offset > plan.arenaBytes || buffer.bytes > plan.arenaBytes - buffer.offset)
+      return broken(at, "[arena] " + who + " with " + number(buffer.bytes) + " bytes at " +
+                            number(buffer.offset) + " is outside the arena of " +
+                            number(plan.arenaBytes) + " bytes");
+    if (buffer.first > buffer.last || buffer.last > program.instructions.size())
+      return broken(at, "[live] " + who + " lives from instruction " + number(buffer.first) +
+                            " to " + number(buffer.last) + " of " +
+                            number(program.instructions.size()));
+    if (!isPersistent(buffer.kind))
+      return false;
+    if (buffer.kind != Kind::Hyperparameter) {
+      auto variable = variableOf.find(buffer.name);
+      if (variable == variableOf.end() || variable->second->role != buffer.kind ||
+          variable->second->dtype != buffer.dtype || variable->second->shape != buffer.shape)
+        return broken(at, "[variable] " + who + " is a " + nameOf(buffer.kind) +
+                              " but no variable has that name, role, type and shape");
+    } else if (buffer.dtype != DType::F64 || buffer.bytes != 8) {
+      return broken(at, "[scalar] " + who + " is a hyperparameter but not one f64");
+    }
+    auto [place, isNew] =
+        places.try_emplace(buffer.name, Location{buffer.offset, buffer.bytes, buffer.kind});
+    const Location &known = place->second;
+    if (buffer.kind == Kind::Hyperparameter && isNew)
+      return broken(at, "[scalar] " + who + " is a hyperparameter but no scalar has that path");
+    if (known.offset != buffer.offset || known.bytes != buffer.bytes || known.kind != buffer.kind)
+      return broken(at, "[persistent] " + who + " at " + range(buffer.offset, buffer.bytes) +
+                            " is at " + range(known.offset, known.bytes) + " elsewhere");
+    if (isNew)
+      if (const std::string *other = persistent.add(buffer.offset, buffer.bytes, place->first))
+        return broken(at, "[overlap] " + who + " at " + range(buffer.offset, buffer.bytes) +
+                              " shares bytes with " + quote(*other) + ", which lives always");
+    return false;
+  }
+
+  static uint32_t firstOf(const Buffer &buffer) {
+    return buffer.kind == Kind::Input ? 0 : buffer.first;
+  }
+  static uint32_t lastOf(const Program &program, const Buffer &buffer) {
+    return buffer.kind == Kind::Output ? uint32_t(program.instructions.size()) : buffer.last;
+  }
+
+  bool instructions(size_t p) {
+    const Program &program = plan.programs[p];
+    size_t guards = 0;
+    for (size_t i = 0; i < program.instructions.size(); ++i) {
+      const Instruction &instruction = program.instructions[i];
+      At at{Place::Instruction, p, i};
+      std::string who = "instruction " + number(i) + " of program " + quote(program.name);
+      if (!isText(instruction.label) || instruction.label.size() > 4096)
+        return broken(at, "[text] the label of " + who + " is too long or no text");
+      for (const Operand &operand : instruction.operands) {
+        if (operand.buffer >= program.buffers.size())
+          return broken(at, "[operand] " + who + " uses buffer " + number(operand.buffer) + " of " +
+                                number(program.buffers.size()));
+        const Buffer &buffer = program.buffers[operand.buffer];
+        if (operand.offset >= buffer.bytes || operand.offset % uint64_t(byteSize(buffer.dtype)))
+          return broken(at, "[operand] " + who + ": offset " + number(operand.offset) +
+                                " is outside buffer " + quote(buffer.name) + " of " +
+                                number(buffer.bytes) + " bytes or not a whole element");
+        if (!isPersistent(buffer.kind) &&
+            (i < firstOf(buffer) || i > lastOf(program, buffer)))
+          return broken(at, "[live] " + who + " uses buffer " + quote(buffer.name) +
+                                ", which lives from " + number(buffer.first) + " to " +
+                                number(buffer.last));
+      }
+      switch (instruction.opcode) {
+      case Opcode::Launch:
+        if (launch(at, who, program, instruction))
+          return true;
+        break;
+      case Opcode::Copy:
+        if (copy(at, who, program, instruction))
+          return true;
+        break;
+      case Opcode::Guard:
+        if (guard(at, who, program, instruction))
+          return true;
+        if (++guards > 1)
+          return broken(at, "[guard] " + who + " is a second guard");
+        break;
+      }
+    }
+    return false;
+  }
+
+  bool launch(At at, const std::string &who, const Program &program,
+              const Instruction &instruction) {
+    if (instruction.kernel >= plan.kernels.size())
+      return broken(at, "[kernel] " + who + " runs kernel " + number(instruction.kernel) + " of " +
+                            number(plan.kernels.size()));
+    const Kernel &kernel = plan.kernels[instruction.kernel];
+    if (instruction.operands.size() != kernel.operands.size())
+      return broken(at, "[operand] " + who + " has " + number(instruction.operands.size()) +
+                            " operands, kernel " + quote(kernel.name) + " takes " +
+                            number(kernel.operands.size()));
+    for (size_t k = 0; k < kernel.operands.size(); ++k) {
+      const Operand &operand = instruction.operands[k];
+      const Buffer &buffer = program.buffers[operand.buffer];
+      if (buffer.bytes - operand.offset < kernel.operands[k])
+        return broken(at, "[operand] " + who + ": operand " + number(k) + " has " +
+                              number(buffer.bytes - operand.offset) + " bytes, kernel " +
+                              quote(kernel.name) + " needs " + number(kernel.operands[k]));
+    }
+    return false;
+  }
+
+  bool copy(At at, const std::string &who, const Program &program,
+            const Instruction &instruction) {
+    if (instruction.operands.size() != 2)
+      return broken(at, "[copy] " + who + " has " + number(instruction.operands.size()) +
+                            " operands, a copy has 2");
+    const Operand &from = instruction.operands[0], &to = instruction.operands[1];
+    uint64_t fromBytes = program.buffers[from.buffer].bytes - from.offset;
+    uint64_t toBytes = program.buffers[to.buffer].bytes - to.offset;
+    if (from.buffer == to.buffer || fromBytes != toBytes)
+      return broken(at, "[copy] " + who + " copies " + number(fromBytes) + " bytes to " +
+                            number(toBytes) + ", or within one buffer");
+    return false;
+  }
+
+  bool guard(At at, const std::string &who, const Program &program,
+             const Instruction &instruction) {
+    bool good = instruction.operands.size() == 3;
+    for (const Operand &operand : instruction.operands) {
+      const Buffer &buffer = program.buffers[operand.buffer];
+      good &= buffer.dtype == DType::F64 && buffer.bytes - operand.offset >= 8;
+    }
+    if (!good)
+      return broken(at, "[guard] " + who + " needs three f64 scalars: count, loss, norm");
+    return false;
+  }
+
+  /// No two buffers share bytes while both are live.
+  bool liveRanges(size_t p) {
+    const Program &program = plan.programs[p];
+    std::vector<size_t> order;
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      if (!isPersistent(program.buffers[b].kind))
+        order.push_back(b);
+    auto byFirst = order, byLast = order;
+    std::stable_sort(byFirst.begin(), byFirst.end(), [&](size_t a, size_t b) {
+      return firstOf(program.buffers[a]) < firstOf(program.buffers[b]);
+    });
+    std::stable_sort(byLast.begin(), byLast.end(), [&](size_t a, size_t b) {
+      return lastOf(program, program.buffers[a]) < lastOf(program, program.buffers[b]);
+    });
+    LiveRanges live = persistent;
+    size_t ended = 0;
+    for (size_t b : byFirst) {
+      const Buffer &buffer = program.buffers[b];
+      uint32_t now = firstOf(buffer);
+      while (lastOf(program, program.buffers[byLast[ended]]) < now)
+        live.remove(program.buffers[byLast[ended++]].offset);
+      if (const std::string *other = live.add(buffer.offset, buffer.bytes, buffer.name))
+        return broken({Place::Buffer, p, b},
+                      "[overlap] buffers " + quote(buffer.name) + " and " + quote(*other) +
+                          " of program " + quote(program.name) + " share bytes of " +
+                          range(buffer.offset, buffer.bytes) + " while both live, at instruction " +
+                          number(now));
+    }
+    return false;
+  }
+
+  bool everyVariableLives() {
+    for (size_t i = 0; i < plan.variables.size(); ++i)
+      if (!places.count(plan.variables[i].name))
+        return broken({Place::Variable, i}, "[variable] variable " +
+                                                quote(plan.variables[i].name) +
+                                                " has no buffer in any program");
+    return false;
+  }
+
+  struct Location {
+    uint64_t offset, bytes;
+    Kind kind;
+  };
+  const Plan &plan;
+  std::optional<Violation> violation;
+  std::map<std::string, const Variable *> variableOf;
+  std::map<std::string, Location> places; ///< of persistent buffers
+  LiveRanges persistent;
+};
+
+} // namespace
+
+std::optional<Violation> plan::findViolation(const Plan &plan) { return Verifier(plan).run(); }
+
+Status plan::verify(const Plan &plan) {
+  std::optional<Violation> violation = findViolation(plan);
+  return violation ? damagedError(violation->rule) : Status();
+}
