@@ -61,8 +61,9 @@ plan::writeContainer(const std::vector<std::pair<std::string, std::string_view>>
 
 StatusOr<std::vector<Section>> plan::readContainer(std::string_view bytes) {
   if (bytes.size() < headerBytes)
-    return damaged("header", 0, "a plan has at least " + std::to_string(headerBytes) +
-                                    " bytes, this file has " + std::to_string(bytes.size()));
+    return damaged("header", 0,
+                   "a plan has at least " + std::to_string(headerBytes) + " bytes, this file has " +
+                       std::to_string(bytes.size()));
   if (bytes.substr(0, 8) != containerMagic)
     return damaged("header", 0, "not a plan: the magic number is missing");
   if (uint32_t version = readU32(bytes, 8); version != formatVersion)
@@ -72,8 +73,8 @@ StatusOr<std::vector<Section>> plan::readContainer(std::string_view bytes) {
   uint64_t count = readU32(bytes, 12);
   if (uint64_t total = readU64(bytes, 16); total != bytes.size())
     return damaged("header", 16,
-                   "the plan was written with " + std::to_string(total) +
-                       " bytes, the file has " + std::to_string(bytes.size()));
+                   "the plan was written with " + std::to_string(total) + " bytes, the file has " +
+                       std::to_string(bytes.size()));
   if (count > (bytes.size() - headerBytes) / entryBytes)
     return damaged("header", 12,
                    std::to_string(count) + " sections do not fit a file of " +
@@ -101,7 +102,8 @@ StatusOr<std::vector<Section>> plan::readContainer(std::string_view bytes) {
     if (offset != expected)
       return damaged(number, at + 40,
                      "section '" + name + "' starts at " + std::to_string(offset) + ", expected " +
-                         std::to_string(expected) + ": sections are sorted, without gap or overlap");
+                         std::to_string(expected) +
+                         ": sections are sorted, without gap or overlap");
     if (offset > bytes.size() || size > bytes.size() - offset)
       return damaged(number, at + 48,
                      "section '" + name + "' has " + std::to_string(size) + " bytes at " +

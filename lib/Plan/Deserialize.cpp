@@ -1,7 +1,7 @@
 //===- Deserialize.cpp - bytes to a verified plan --------------------------===//
-// Container, FlatBuffers verifier, conversion within a budget, rules of the contents, in this order. Tables of
-// a FlatBuffer may be shared, so that a small file could stand for a huge plan: what is read is counted
-// against the section's bytes, which no honest writer exceeds.
+// Container, FlatBuffers verifier, conversion within a budget, rules of the contents, in this
+// order. Tables of a FlatBuffer may be shared, so that a small file could stand for a huge plan:
+// what is read is counted against the section's bytes, which no honest writer exceeds.
 #include "Plan_generated.h"
 #include "Verify.h"
 #include "dsc/Plan/Container.h"
@@ -90,11 +90,13 @@ public:
     case Place::Program:
       return at(root.programs()->Get(size(violation.index)));
     case Place::Buffer:
-      return at(root.programs()->Get(size(violation.index))->buffers()->Get(
-          size(violation.element)));
+      return at(
+          root.programs()->Get(size(violation.index))->buffers()->Get(size(violation.element)));
     case Place::Instruction:
-      return at(root.programs()->Get(size(violation.index))->instructions()->Get(
-          size(violation.element)));
+      return at(root.programs()
+                    ->Get(size(violation.index))
+                    ->instructions()
+                    ->Get(size(violation.element)));
     }
     return 0;
   }
@@ -202,7 +204,8 @@ StatusOr<Plan> plan::deserialize(std::string_view bytes) {
   if (!programs)
     return damagedError("section 'programs', offset 0: [section] the section is missing");
   const auto *data = reinterpret_cast<const uint8_t *>(programs->contents.data());
-  // FlatBuffers want 8-byte alignment; sections have it in a file that is mapped, not in any string.
+  // FlatBuffers want 8-byte alignment; sections have it in a file that is mapped, not in any
+  // string.
   std::vector<uint64_t> aligned;
   if (reinterpret_cast<uintptr_t>(data) % 8) {
     aligned.resize(programs->contents.size() / 8 + 1);
@@ -233,8 +236,8 @@ StatusOr<Plan> plan::deserialize(std::string_view bytes) {
   if (const Section *debug = findSection(*sections, "debug"))
     plan.debug = debug->contents;
   for (const Section &section : *sections) {
-    bool known = section.name == "manifest" || section.name == "programs" ||
-                 section.name == "debug";
+    bool known =
+        section.name == "manifest" || section.name == "programs" || section.name == "debug";
     for (const KernelImage &image : plan.images)
       known |= section.name == "kernels." + image.isa;
     if (!known)

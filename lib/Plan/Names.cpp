@@ -26,8 +26,9 @@ const char *plan::nameOf(DType type) {
 }
 
 const char *plan::nameOf(Kind kind) {
-  static const char *const names[] = {"parameter",      "gradient", "optimizer_state", "counter",
-                                      "hyperparameter", "input",    "output",          "activation"};
+  static const char *const names[] = {"parameter", "gradient",       "optimizer_state",
+                                      "counter",   "hyperparameter", "input",
+                                      "output",    "activation"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -1,5 +1,6 @@
 //===- Serialize.cpp - a plan to bytes -------------------------------------===//
-// Equal plans give equal bytes: FlatBuffers are built in the order of the vectors, JSON objects are sorted.
+// Equal plans give equal bytes: FlatBuffers are built in the order of the vectors, JSON objects are
+// sorted.
 #include "Plan_generated.h"
 #include "dsc/Plan/Container.h"
 #include "dsc/Plan/Plan.h"
@@ -31,10 +32,9 @@ static std::string buildPrograms(const Plan &plan) {
   flatbuffers::FlatBufferBuilder builder(1 << 16);
   std::vector<flatbuffers::Offset<fb::Variable>> variables;
   for (const Variable &v : plan.variables)
-    variables.push_back(fb::CreateVariableDirect(builder, v.name.c_str(),
-                                                 as<fb::BufferKind>(v.role), as<fb::DType>(v.dtype),
-                                                 &v.shape, as<int8_t>(v.initializer), v.stddev,
-                                                 v.decay));
+    variables.push_back(fb::CreateVariableDirect(
+        builder, v.name.c_str(), as<fb::BufferKind>(v.role), as<fb::DType>(v.dtype), &v.shape,
+        as<int8_t>(v.initializer), v.stddev, v.decay));
   std::vector<flatbuffers::Offset<fb::Scalar>> scalars;
   for (const Scalar &s : plan.scalars)
     scalars.push_back(fb::CreateScalarDirect(builder, s.path.c_str(), s.value, s.offset));

@@ -1,8 +1,8 @@
 //===- Verify.cpp - the rules of a plan's contents -------------------------===//
-// Each rule is named in brackets in its message. A plan that passes can be run without further checks of
-// bounds: every operand of every launch lies inside the arena and is as large as its kernel needs, and
-// nothing that is still needed is overwritten by memory planning. (What a kernel does inside its operands
-// is code; a plan is a program.)
+// Each rule is named in brackets in its message. A plan that passes can be run without further
+// checks of bounds: every operand of every launch lies inside the arena and is as large as its
+// kernel needs, and nothing that is still needed is overwritten by memory planning. (What a kernel
+// does inside its operands is code; a plan is a program.)
 #include "Verify.h"
 #include <algorithm>
 #include <cmath>
@@ -111,8 +111,8 @@ private:
       if (badName(at, "variable", variable.name, seen))
         return true;
       if (!isPersistent(variable.role) || variable.role == Kind::Hyperparameter)
-        return broken(at, "[role] variable " + quote(variable.name) + " is a " +
-                              nameOf(variable.role));
+        return broken(at,
+                      "[role] variable " + quote(variable.name) + " is a " + nameOf(variable.role));
       if (!bytesOf(variable.dtype, variable.shape))
         return broken(at, "[shape] variable " + quote(variable.name) +
                               ": a dimension is not positive or the product is too large");
@@ -228,14 +228,14 @@ private:
     std::string who = "buffer " + quote(buffer.name) + " of program " + quote(program.name);
     std::optional<uint64_t> bytes = bytesOf(buffer.dtype, buffer.shape);
     if (!bytes)
-      return broken(at, "[shape] " + who +
-                            ": a dimension is not positive or the product is too large");
+      return broken(at,
+                    "[shape] " + who + ": a dimension is not positive or the product is too large");
     if (*bytes != buffer.bytes)
       return broken(at, "[shape] " + who + " has " + number(buffer.bytes) +
                             " bytes, its shape and type need " + number(*bytes));
     if (buffer.offset % alignment)
-      return broken(at, "[align] " + who + " at " + number(buffer.offset) +
-                            " is not aligned to " + number(alignment));
+      return broken(at, "[align] " + who + " at " + number(buffer.offset) + " is not aligned to " +
+                            number(alignment));
     if (buffer.offset > plan.arenaBytes || buffer.bytes > plan.arenaBytes - buffer.offset)
       return broken(at, "[arena] " + who + " with " + number(buffer.bytes) + " bytes at " +
                             number(buffer.offset) + " is outside the arena of " +
@@ -295,8 +295,7 @@ private:
           return broken(at, "[operand] " + who + ": offset " + number(operand.offset) +
                                 " is outside buffer " + quote(buffer.name) + " of " +
                                 number(buffer.bytes) + " bytes or not a whole element");
-        if (!isPersistent(buffer.kind) &&
-            (i < firstOf(buffer) || i > lastOf(program, buffer)))
+        if (!isPersistent(buffer.kind) && (i < firstOf(buffer) || i > lastOf(program, buffer)))
           return broken(at, "[live] " + who + " uses buffer " + quote(buffer.name) +
                                 ", which lives from " + number(buffer.first) + " to " +
                                 number(buffer.last));
@@ -342,8 +341,7 @@ private:
     return false;
   }
 
-  bool copy(At at, const std::string &who, const Program &program,
-            const Instruction &instruction) {
+  bool copy(At at, const std::string &who, const Program &program, const Instruction &instruction) {
     if (instruction.operands.size() != 2)
       return broken(at, "[copy] " + who + " has " + number(instruction.operands.size()) +
                             " operands, a copy has 2");
@@ -371,30 +369,29 @@ private:
   /// No two buffers share bytes while both are live.
   bool liveRanges(size_t p) {
     const Program &program = plan.programs[p];
-    std::vector<size_t> order;
-    for (size_t b = 0; b < program.buffers.size(); ++b)
-      if (!isPersistent(program.buffers[b].kind))
-        order.push_back(b);
-    auto byFirst = order, byLast = order;
-    std::stable_sort(byFirst.begin(), byFirst.end(), [&](size_t a, size_t b) {
-      return firstOf(program.buffers[a]) < firstOf(program.buffers[b]);
-    });
-    std::stable_sort(byLast.begin(), byLast.end(), [&](size_t a, size_t b) {
-      return lastOf(program, program.buffers[a]) < lastOf(program, program.buffers[b]);
-    });
+    using Event = std::pair<uint32_t, size_t>; // instruction, buffer
+    std::vector<Event> starts, ends;
+    for (size_t b = 0; b < program.buffers.size(); ++b) {
+      const Buffer &buffer = program.buffers[b];
+      if (isPersistent(buffer.kind))
+        continue;
+      starts.emplace_back(firstOf(buffer), b);
+      ends.emplace_back(lastOf(program, buffer), b);
+    }
+    std::sort(starts.begin(), starts.end());
+    std::sort(ends.begin(), ends.end());
     LiveRanges live = persistent;
     size_t ended = 0;
-    for (size_t b : byFirst) {
+    for (auto [now, b] : starts) {
       const Buffer &buffer = program.buffers[b];
-      uint32_t now = firstOf(buffer);
-      while (lastOf(program, program.buffers[byLast[ended]]) < now)
-        live.remove(program.buffers[byLast[ended++]].offset);
+      while (ends[ended].first < now)
+        live.remove(program.buffers[ends[ended++].second].offset);
       if (const std::string *other = live.add(buffer.offset, buffer.bytes, buffer.name))
-        return broken({Place::Buffer, p, b},
-                      "[overlap] buffers " + quote(buffer.name) + " and " + quote(*other) +
-                          " of program " + quote(program.name) + " share bytes of " +
-                          range(buffer.offset, buffer.bytes) + " while both live, at instruction " +
-                          number(now));
+        return broken({Place::Buffer, p, b}, "[overlap] buffers " + quote(buffer.name) + " and " +
+                                                 quote(*other) + " of program " +
+                                                 quote(program.name) + " share bytes of " +
+                                                 range(buffer.offset, buffer.bytes) +
+                                                 " while both live, at instruction " + number(now));
     }
     return false;
   }
@@ -402,8 +399,7 @@ private:
   bool everyVariableLives() {
     for (size_t i = 0; i < plan.variables.size(); ++i)
       if (!places.count(plan.variables[i].name))
-        return broken({Place::Variable, i}, "[variable] variable " +
-                                                quote(plan.variables[i].name) +
+        return broken({Place::Variable, i}, "[variable] variable " + quote(plan.variables[i].name) +
                                                 " has no buffer in any program");
     return false;
   }

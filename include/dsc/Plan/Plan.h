@@ -2,11 +2,14 @@
 // The only thing both halves share. Neither LLVM nor the runtime is needed to read or write one.
 //
 // Kernel ABI: void kernel(void *const *operands, int64_t begin, int64_t end, void *workspace)
-//   operands   one pointer for each operand of the launch: buffers are 64-byte aligned, parts of one (an operand
+//   operands   one pointer for each operand of the launch: buffers are 64-byte aligned, parts of
+//   one (an operand
 //              with an offset) are aligned to their element; none overlap but as planned
-//   begin,end  work items [begin, end) of Kernel::items; every item writes its own elements, sums in its
+//   begin,end  work items [begin, end) of Kernel::items; every item writes its own elements, sums
+//   in its
 //              own fixed order, so results do not depend on how items are dealt to threads
-//   workspace  Kernel::workspace bytes owned by the calling thread, 64-byte aligned, contents undefined
+//   workspace  Kernel::workspace bytes owned by the calling thread, 64-byte aligned, contents
+//   undefined
 #ifndef DSC_PLAN_PLAN_H
 #define DSC_PLAN_PLAN_H
 
@@ -21,16 +24,23 @@ namespace dsc::plan {
 
 enum class DType : uint8_t { F32, F64, I32, F16, BF16, I8 };
 enum class Kind : uint8_t {
-  Parameter, Gradient, OptimizerState, Counter, Hyperparameter, Input, Output, Activation
+  Parameter,
+  Gradient,
+  OptimizerState,
+  Counter,
+  Hyperparameter,
+  Input,
+  Output,
+  Activation
 };
 enum class Opcode : uint8_t { Launch, Copy, Guard };
 enum class Init : uint8_t { Zeros, Ones, Normal };
 
 int64_t byteSize(DType type);
-const char *nameOf(DType type);   ///< f32, ...
-const char *nameOf(Kind kind);    ///< parameter, ..., as in the plan dialect
-const char *nameOf(Opcode opcode);///< launch, copy, guard
-const char *nameOf(Init init);    ///< zeros, ones, normal
+const char *nameOf(DType type);    ///< f32, ...
+const char *nameOf(Kind kind);     ///< parameter, ..., as in the plan dialect
+const char *nameOf(Opcode opcode); ///< launch, copy, guard
+const char *nameOf(Init init);     ///< zeros, ones, normal
 /// Parameter, OptimizerState, Counter, Hyperparameter: keeps its contents from step to step.
 bool isPersistent(Kind kind);
 
@@ -52,10 +62,11 @@ struct Scalar {
   uint64_t offset;
 };
 
-/// Where and when a tensor lives in the arena. Parameter, OptimizerState, Counter and Hyperparameter live
-/// always: same name, same bytes in every program, and nothing of any program may share them. An Input lives
-/// from the start of the program to `last`, an Output from `first` to the end, all others from `first` to `last`.
-/// A Gradient must live through the guard, where it is digested.
+/// Where and when a tensor lives in the arena. Parameter, OptimizerState, Counter and
+/// Hyperparameter live always: same name, same bytes in every program, and nothing of any program
+/// may share them. An Input lives from the start of the program to `last`, an Output from `first`
+/// to the end, all others from `first` to `last`. A Gradient must live through the guard, where it
+/// is digested.
 struct Buffer {
   std::string name;
   Kind kind;
@@ -66,10 +77,10 @@ struct Buffer {
 };
 
 struct Kernel {
-  std::string name;                ///< symbol in the kernel section's ELF image
-  std::vector<uint64_t> operands;  ///< bytes each operand must have
+  std::string name;               ///< symbol in the kernel section's ELF image
+  std::vector<uint64_t> operands; ///< bytes each operand must have
   uint64_t items = 1;
-  uint64_t workspace = 0;          ///< bytes a thread
+  uint64_t workspace = 0; ///< bytes a thread
 };
 
 struct Operand {
@@ -77,7 +88,8 @@ struct Operand {
   uint64_t offset; ///< bytes from the buffer's start
 };
 
-/// Launch: kernel on operands. Copy: operand 0 to operand 1. Guard: operands count, loss, norm (f64 scalars).
+/// Launch: kernel on operands. Copy: operand 0 to operand 1. Guard: operands count, loss, norm (f64
+/// scalars).
 struct Instruction {
   Opcode opcode;
   uint32_t kernel = 0;
@@ -109,8 +121,8 @@ struct Plan {
   std::string debug; ///< optional text for people: the plan IR
 };
 
-/// The bytes of plan.bin: equal plans give equal bytes. The plan must pass verify(): the compiler calls that
-/// first, so that what it writes is what dsrun accepts.
+/// The bytes of plan.bin: equal plans give equal bytes. The plan must pass verify(): the compiler
+/// calls that first, so that what it writes is what dsrun accepts.
 std::string serialize(const Plan &plan);
 
 /// Every rule about the contents (see lib/Plan/Verify.cpp, which lists them). Code Damaged.
@@ -119,8 +131,8 @@ Status verify(const Plan &plan);
 /// Reads and verifies. Errors name section, offset and rule; code Damaged.
 StatusOr<Plan> deserialize(std::string_view bytes);
 
-/// The hash over all that the header of a container holds, as 16 hexadecimal digits. `bytes` must have been
-/// accepted by deserialize().
+/// The hash over all that the header of a container holds, as 16 hexadecimal digits. `bytes` must
+/// have been accepted by deserialize().
 std::string planHash(std::string_view bytes);
 
 /// Index by name, or -1.
