@@ -3,6 +3,7 @@
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Dialect/Plan/PlanDialect.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Passes/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
                   mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
                   mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   dsc::registerDscPasses();
+  dsc::registerPipelines();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   return mlir::asMainReturnCode(

@@ -4,6 +4,8 @@
 #ifndef DSC_PASSES_PASSES
 #define DSC_PASSES_PASSES
 
+include "dsc/Passes/Import.td"
+include "dsc/Passes/Training.td"
 include "dsc/Passes/Lowering.td"
 
 #endif // DSC_PASSES_PASSES

@@ -1,0 +1,38 @@
+//===- Import.h - from a resolved spec to ds IR ----------------------------===//
+// The first phase. It is a function and not a pass because it starts from a Spec, not from IR;
+// dumps show its result under the name ds-import.
+#ifndef DSC_PASSES_IMPORT_H
+#define DSC_PASSES_IMPORT_H
+
+#include "dsc/Frontend/Spec.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <map>
+#include <string>
+
+namespace dsc {
+
+struct ImportOptions {
+  /// Programs to build. @train and @evaluate take `train.train_batch_size` sequences of
+  /// `data.seq_length` ids and labels; @logits takes one sequence.
+  bool train = true, evaluate = true, logits = true;
+  /// Where a key of the spec stands, "model.json:12" or "model.json:12:7", by its canonical name.
+  /// Ops get the place of the key they come from, so that later errors point into the spec.
+  std::map<std::string, std::string> places;
+};
+
+/// Builds a module with
+///   ds.variable         one a parameter, under its Hugging Face name without `transformer.`
+///   ds.hyperparameter   the scalars of the training loop, under their paths (only with @train)
+///   @train, @evaluate   (tokens, labels: tensor<BxTxi32>), reports "loss" (mean over counted
+///   labels), "tokens"
+///   @logits             (tokens: tensor<1xTxi32>), reports "logits" [1, T, vocabulary]
+/// with one ds.block a layer: "embedding", "h.0", ..., "head". T is `data.seq_length`, or where
+/// that is unknown (0) and only @logits is asked for, `model.n_positions`. Fails with a diagnostic
+/// if a size does not fit, which a checked spec rules out.
+mlir::OwningOpRef<mlir::ModuleOp> importSpec(mlir::MLIRContext &context, const Spec &spec,
+                                             const ImportOptions &options = {});
+
+} // namespace dsc
+
+#endif // DSC_PASSES_IMPORT_H

@@ -1,0 +1,41 @@
+//===- Pipelines.h - the phases of the compiler, by name -------------------===//
+// A table of contents: each phase is a list of passes that ends in the pass that verifies its
+// promise. Import itself is importSpec (dsc/Passes/Import.h).
+#ifndef DSC_PASSES_PIPELINES_H
+#define DSC_PASSES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include <string>
+
+namespace dsc {
+
+struct Spec;
+
+/// Options of the training phase, as on a command line: ds-training{optimizer=adamw
+/// schedule=cosine}.
+struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
+  Option<std::string> optimizer{*this, "optimizer", llvm::cl::desc("adamw, adam or sgd"),
+                                llvm::cl::init("adamw")};
+  Option<bool> decoupled{*this, "decoupled", llvm::cl::desc("for adam: decay the weight"),
+                         llvm::cl::init(true)};
+  Option<bool> nesterov{*this, "nesterov", llvm::cl::desc("for sgd: Nesterov's form"),
+                        llvm::cl::init(false)};
+  Option<std::string> schedule{*this, "schedule", llvm::cl::desc("constant, linear or cosine"),
+                               llvm::cl::init("constant")};
+};
+
+/// What the spec asks of the training phase.
+void setTrainingOptions(const Spec &spec, TrainingOptions &options);
+
+/// ds-import: verifies what importSpec built.
+void buildImportPipeline(mlir::OpPassManager &passes);
+/// ds-training: forward pass to whole step.
+void buildTrainingPipeline(mlir::OpPassManager &passes, const TrainingOptions &options);
+
+/// Makes the phases known to ds-opt: --ds-import, --ds-training.
+void registerPipelines();
+
+} // namespace dsc
+
+#endif // DSC_PASSES_PIPELINES_H

@@ -1,0 +1,152 @@
+//===- Training.td - from a forward pass to a whole step -------------------===//
+#ifndef DSC_PASSES_TRAINING
+#define DSC_PASSES_TRAINING
+
+include "mlir/Pass/PassBase.td"
+
+def DsDifferentiate : Pass<"ds-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Append the backward pass of the reported loss to @train";
+  let description = [{
+    Visits the ops of `@train` in reverse and lets each build its own backward (DifferentiableOpInterface). A
+    `ds.block "h.0"` gets a `ds.block "h.0.backward"`; what that one reads of the forward block is yielded by the
+    forward block, so saved values are explicit. Contributions to a value that is used several times are added
+    in the order of the backward pass: onto each other in place where the op can (`init`, so a tied table takes
+    the head's gradient first and the embedding's onto it), with `ds.add` elsewhere. The gradient of variable `v` is
+    reported as `grad:v`, in the order of the variables.
+
+    Before: an imported module. After: `@train` reports one gradient a parameter. A module without `@train` is left alone.
+
+    - D1: `@train` reports `loss`, computed outside blocks by an op that knows its backward.
+    - D2: every op between a parameter and the loss knows its backward.
+    - D3: backward ops read nothing of the forward pass that `savedValues` does not name.
+    - D4: every parameter gets a gradient.
+
+    ```mlir
+    %y = ds.block "h.0" -> tensor<2x8x16xf32> {
+      %0 = ds.linear %x, %w : tensor<2x8x16xf32>, tensor<16x16xf32> -> tensor<2x8x16xf32>
+      %1 = ds.activation relu %0 : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+      ds.yield %1 : tensor<2x8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %y:2 = ds.block "h.0" -> tensor<2x8x16xf32>, tensor<2x8x16xf32> {
+      %0 = ds.linear %x, %w : tensor<2x8x16xf32>, tensor<16x16xf32> -> tensor<2x8x16xf32>
+      %1 = ds.activation relu %0 : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+      ds.yield %1, %0 : tensor<2x8x16xf32>, tensor<2x8x16xf32>
+    }
+    ...
+    %g:2 = ds.block "h.0.backward" -> tensor<2x8x16xf32>, tensor<16x16xf32> {
+      %0 = ds.activation_grad relu %dy, %y#1 : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+      %1 = ds.linear_input_grad %0, %w : tensor<2x8x16xf32>, tensor<16x16xf32> -> tensor<2x8x16xf32>
+      %2 = ds.linear_weight_grad %x, %0 : tensor<2x8x16xf32>, tensor<2x8x16xf32> -> tensor<16x16xf32>
+      ds.yield %1, %2 : tensor<2x8x16xf32>, tensor<16x16xf32>
+    }
+    ds.report "grad:w", %g#1 : tensor<16x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [
+    Statistic<"opsDifferentiated", "ops", "forward ops that built their backward">,
+    Statistic<"valuesSaved", "saved-values", "values forward blocks yield for the backward pass">,
+    Statistic<"gradientsAdded", "sums", "contributions added to an earlier one">
+  ];
+}
+
+def DsClipGradients : Pass<"ds-clip-gradients", "::mlir::ModuleOp"> {
+  let summary = "Compute the global gradient norm and the clipping factor";
+  let description = [{
+    Takes the square sums of all gradients that `@train` reports, sorted by the name of their variable, and from
+    them the norm, reported as `grad_norm`, unscaled and before clipping. The factor min(1, limit / norm) is left for
+    `ds-insert-optimizer` to hand to the updates; gradients stay as they are. The limit is the hyper-parameter
+    `train.gradient_clipping`; 0 means no clipping, the norm is reported all the same.
+
+    Before: a differentiated module. After: `@train` reports `grad_norm` and holds one `ds.clip_factor`. A module
+    without `@train` is left alone.
+
+    - K1: `@train` reports at least one gradient, and no `grad_norm` yet.
+    - K2: the module has `ds.hyperparameter @"train.gradient_clipping"`.
+
+    ```mlir
+    %sums = ds.square_sum %gradient : (tensor<64x48xf32>) -> tensor<3xf64>
+    %norm = ds.global_norm %sums : (tensor<3xf64>) -> tensor<f64>
+    ds.report "grad_norm", %norm : tensor<f64>
+    %limit = ds.read @train.gradient_clipping : tensor<f64>
+    %clip = ds.clip_factor %norm, %limit : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    ```
+  }];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [Statistic<"gradients", "gradients", "gradients in the norm">];
+}
+
+def DsInsertOptimizer : Pass<"ds-insert-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Append the learning rate, the guard and the update of every parameter";
+  let description = [{
+    Adds the counter `updates` and the optimizer's state (`adam.m.<parameter>` and `adam.v.<parameter>`, or
+    `sgd.velocity.<parameter>`), all starting at zero, and to `@train` the learning rate (reported), the guard, one
+    update and its assignments a parameter, and last the counter's next value. Scalars are read from
+    hyper-parameters, so none is compiled in. Only members of the decay group get the weight decay.
+
+    Before: gradients and a clipping factor. After: a whole step. A module without `@train` is left alone.
+
+    - T1: `@train` reports `loss` and `tokens` and one gradient a parameter.
+    - T2: `@train` holds one `ds.clip_factor`.
+    - T3: the module has the hyper-parameters that optimizer and schedule read.
+    - T4: `optimizer` and `schedule` are known.
+    - T5: no optimizer has been inserted yet.
+
+    ```mlir
+    %rate = ds.learning_rate cosine %updates, %peak, %floor, %warmup, %total
+    ds.report "learning_rate", %rate : tensor<f64>
+    ds.guard %count, %loss, %norm
+    %m = ds.read @adam.m.w : tensor<16x16xf32>
+    %v = ds.read @adam.v.w : tensor<16x16xf32>
+    %next:3 = ds.adam_update %w, %gradient, %m, %v, %clip, %rate, %beta1, %beta2, %eps, %updates, %decay {decoupled} : ...
+    ds.assign @w, %next#0 : tensor<16x16xf32>
+    ds.assign @adam.m.w, %next#1 : tensor<16x16xf32>
+    ds.assign @adam.v.w, %next#2 : tensor<16x16xf32>
+    %0 = ds.increment %updates : (tensor<f64>) -> tensor<f64>
+    ds.assign @updates, %0 : tensor<f64>
+    ```
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd; default adamw">,
+    Option<"decoupled", "decoupled", "bool", "true",
+           "for adam: decay the weight (AdamW) and not the gradient; default true">,
+    Option<"nesterov", "nesterov", "bool", "false", "for sgd: Nesterov's form of momentum; default false">,
+    Option<"schedule", "schedule", "std::string", "\"constant\"",
+           "constant, linear or cosine, each after a warm-up; default constant">
+  ];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [
+    Statistic<"parametersUpdated", "parameters", "parameters updated">,
+    Statistic<"stateBytes", "state-bytes", "bytes of optimizer state">
+  ];
+}
+
+def DsVerifyTraining : Pass<"ds-verify-training", "::mlir::ModuleOp"> {
+  let summary = "Check what the training phase promises";
+  let description = [{
+    Ends the training phase. Changes nothing; fails unless `@train`, if there is one,
+
+    - W1: reports `loss`, `tokens`, `grad_norm` and `learning_rate`;
+    - W2: reports a gradient of each parameter's type, and none of anything else;
+    - W3: assigns every variable exactly once;
+    - W4: holds one guard, after all reports and before the first assignment;
+
+    and W5: no other program assigns or guards anything.
+
+    Before: any module. After: the same module; a step is complete and safe to stop at its guard.
+
+    ```mlir
+    ds.report "grad:w", %gradient : tensor<16x16xf32>
+    ...
+    ds.guard %count, %loss, %norm
+    ...
+    ds.assign @w, %next#0 : tensor<16x16xf32>
+    ```
+  }];
+  let statistics = [Statistic<"assignments", "assignments", "assignments checked">];
+}
+
+#endif // DSC_PASSES_TRAINING

@@ -1,0 +1,364 @@
+//===- Import.cpp - builds the forward programs of a GPT-2 -----------------===//
+// Logical shapes, f32, no fusion and no gradient. What a layer computes is said once, in
+// Importer::layer; the three programs differ in what follows the last layer.
+#include "dsc/Passes/Import.h"
+#include "dsc/Dialect/DS/DS.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace dsc;
+
+namespace {
+class Importer {
+public:
+  Importer(MLIRContext &context, const Spec &spec, const ImportOptions &options)
+      : builder(&context), spec(spec), model(spec.model), options(options),
+        f32(builder.getF32Type()) {}
+
+  OwningOpRef<ModuleOp> import();
+
+private:
+  // Places and types.
+  Location place(StringRef key);
+  Location named(const Twine &name, StringRef key) {
+    return NameLoc::get(builder.getStringAttr(name), place(key));
+  }
+  RankedTensorType tensor(ArrayRef<int64_t> shape) const {
+    return RankedTensorType::get(shape, f32);
+  }
+  RankedTensorType ids(int64_t batch) {
+    return RankedTensorType::get({batch, length}, builder.getI32Type());
+  }
+
+  // Symbols.
+  void parameter(const Twine &name, ArrayRef<int64_t> shape, ds::Initializer initializer,
+                 double stddev = 0);
+  void linearParameters(const Twine &prefix, int64_t from, int64_t to, double stddev);
+  void normParameters(const Twine &prefix);
+  void parameters();
+  void hyperparameter(StringRef path, double value);
+  void hyperparameters();
+
+  // Programs.
+  func::FuncOp program(StringRef name, int64_t batch, bool labels);
+  Value read(const Twine &name);
+  ds::BlockOp block(const Twine &label, Type result, StringRef key);
+  Value norm(Value input, const Twine &name, Value gain, Value bias);
+  Value linear(Value input, const Twine &name, Value weight, Value bias);
+  Value embedding(Value tokens);
+  Value layer(Value input, int64_t index);
+  /// Final norm and output head inside the current block: the logits.
+  Value logits(Value input, Value gain, Value bias, Value head);
+  void lossProgram(StringRef name);
+  void logitsProgram();
+
+  OpBuilder builder;
+  const Spec &spec;
+  const ModelSpec &model;
+  const ImportOptions &options;
+  FloatType f32;
+  ModuleOp module;
+  int64_t length = 0;                // ids a sequence
+  llvm::StringMap<Value> readValues; // of the current program
+};
+} // namespace
+
+/// "file:line" or "file:line:column" of a key, or of the nearest key above it.
+Location Importer::place(StringRef key) {
+  for (StringRef path = key; !path.empty();
+       path = path.contains('.') ? path.rsplit('.').first : StringRef()) {
+    auto found = options.places.find(path.str());
+    if (found == options.places.end())
+      continue;
+    StringRef file = found->second;
+    unsigned numbers[2] = {0, 0};
+    int count = 0;
+    while (count < 2) {
+      auto [rest, number] = file.rsplit(':');
+      unsigned value;
+      if (number.empty() || rest.size() == file.size() || number.getAsInteger(10, value))
+        break;
+      numbers[1] = numbers[0];
+      numbers[0] = value;
+      file = rest;
+      ++count;
+    }
+    if (count)
+      return FileLineColLoc::get(builder.getContext(), file, numbers[0], numbers[1]);
+  }
+  return builder.getUnknownLoc();
+}
+
+//===-- symbols --===//
+
+void Importer::parameter(const Twine &name, ArrayRef<int64_t> shape, ds::Initializer initializer,
+                         double stddev) {
+  if (initializer == ds::Initializer::Normal && stddev == 0)
+    initializer = ds::Initializer::Zeros;
+  ds::VariableOp::create(builder, named(name, "model"), builder.getStringAttr(name), tensor(shape),
+                         ds::Role::Parameter, initializer, llvm::APFloat(stddev),
+                         /*decay=*/shape.size() >= 2);
+}
+
+void Importer::linearParameters(const Twine &prefix, int64_t from, int64_t to, double stddev) {
+  std::string name = prefix.str();
+  parameter(name + ".weight", {from, to}, ds::Initializer::Normal, stddev);
+  parameter(name + ".bias", {to}, ds::Initializer::Zeros);
+}
+
+void Importer::normParameters(const Twine &prefix) {
+  std::string name = prefix.str();
+  parameter(name + ".weight", {model.width}, ds::Initializer::Ones);
+  parameter(name + ".bias", {model.width}, ds::Initializer::Zeros);
+}
+
+void Importer::parameters() {
+  int64_t width = model.width;
+  double range = model.initializerRange;
+  // GPT-2 scales what is added to the residual stream by the number of additions.
+  double residualRange = range / std::sqrt(2.0 * model.layers);
+  parameter("wte.weight", {model.vocabSize, width}, ds::Initializer::Normal, range);
+  parameter("wpe.weight", {model.positions, width}, ds::Initializer::Normal, range);
+  for (int64_t i = 0; i < model.layers; ++i) {
+    std::string prefix = "h." + std::to_string(i);
+    normParameters(prefix + ".ln_1");
+    linearParameters(prefix + ".attn.c_attn", width, 3 * width, range);
+    linearParameters(prefix + ".attn.c_proj", width, width, residualRange);
+    normParameters(prefix + ".ln_2");
+    linearParameters(prefix + ".mlp.c_fc", width, model.inner, range);
+    linearParameters(prefix + ".mlp.c_proj", model.inner, width, residualRange);
+  }
+  normParameters("ln_f");
+  if (!model.tiedHead)
+    parameter("lm_head.weight", {model.vocabSize, width}, ds::Initializer::Normal, range);
+}
+
+void Importer::hyperparameter(StringRef path, double value) {
+  ds::HyperparameterOp::create(builder, place(path), builder.getStringAttr(path),
+                               llvm::APFloat(value));
+}
+
+void Importer::hyperparameters() {
+  const TrainSpec &train = spec.train;
+  hyperparameter("train.gradient_clipping", train.gradientClipping);
+  hyperparameter("train.optimizer.params.lr", train.lr);
+  if (train.optimizer == OptimizerKind::Sgd) {
+    hyperparameter("train.optimizer.params.momentum", train.momentum);
+  } else {
+    hyperparameter("train.optimizer.params.betas.0", train.beta1);
+    hyperparameter("train.optimizer.params.betas.1", train.beta2);
+    hyperparameter("train.optimizer.params.eps", train.eps);
+  }
+  hyperparameter("train.optimizer.params.weight_decay", train.weightDecay);
+  hyperparameter("train.scheduler.params.warmup_steps", static_cast<double>(train.warmupSteps));
+  hyperparameter("train.scheduler.params.total_steps", static_cast<double>(train.totalSteps));
+  hyperparameter("train.scheduler.params.min_lr", train.minLr);
+}
+
+//===-- programs --===//
+
+func::FuncOp Importer::program(StringRef name, int64_t batch, bool labels) {
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> arguments(labels ? 2 : 1, ids(batch));
+  auto function =
+      func::FuncOp::create(builder, place("model"), name, builder.getFunctionType(arguments, {}));
+  Block *entry = function.addEntryBlock();
+  const char *names[] = {"tokens", "labels"};
+  for (BlockArgument argument : entry->getArguments())
+    argument.setLoc(NameLoc::get(builder.getStringAttr(names[argument.getArgNumber()])));
+  builder.setInsertionPointToStart(entry);
+  readValues.clear();
+  return function;
+}
+
+/// Reads a parameter, once a program.
+Value Importer::read(const Twine &twine) {
+  std::string name = twine.str();
+  Value &value = readValues[name];
+  if (!value) {
+    auto variable = module.lookupSymbol<ds::VariableOp>(name);
+    value = ds::ReadOp::create(builder, variable.getLoc(), variable.getType(), name);
+  }
+  return value;
+}
+
+/// An empty block; the builder is left inside.
+ds::BlockOp Importer::block(const Twine &label, Type result, StringRef key) {
+  auto block = ds::BlockOp::create(builder, named(label, key), TypeRange(result),
+                                   builder.getStringAttr(label));
+  builder.setInsertionPointToStart(&block.getBody().emplaceBlock());
+  return block;
+}
+
+Value Importer::norm(Value input, const Twine &name, Value gain, Value bias) {
+  auto type = cast<RankedTensorType>(input.getType());
+  RankedTensorType statistics = tensor(type.getShape().drop_back());
+  return ds::LayerNormOp::create(builder, named(name, "model.layer_norm_epsilon"), type, statistics,
+                                 statistics, input, gain, bias, llvm::APFloat(model.layerNormEps))
+      .getResult();
+}
+
+Value Importer::linear(Value input, const Twine &name, Value weight, Value bias) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(input.getType()).getShape());
+  shape.back() = cast<RankedTensorType>(weight.getType()).getShape()[1];
+  return ds::LinearOp::create(builder, named(name, "model.n_embd"), tensor(shape), /*pre=*/Type(),
+                              input, weight, bias, /*residual=*/Value(), /*transpose_weight=*/false,
+                              ds::Activation::None)
+      .getResult();
+}
+
+Value Importer::embedding(Value tokens) {
+  int64_t batch = cast<RankedTensorType>(tokens.getType()).getShape()[0];
+  Value table = read("wte.weight"), positions = read("wpe.weight");
+  RankedTensorType type = tensor({batch, length, model.width});
+  ds::BlockOp embedding = block("embedding", type, "model");
+  Value result = ds::EmbeddingOp::create(builder, named("embedding", "model.vocab_size"), type,
+                                         tokens, table, positions);
+  ds::YieldOp::create(builder, embedding.getLoc(), result);
+  builder.setInsertionPointAfter(embedding);
+  return embedding.getResult(0);
+}
+
+static ds::Activation activationOf(ActivationKind kind) {
+  switch (kind) {
+  case ActivationKind::GeluTanh:
+    return ds::Activation::GeluTanh;
+  case ActivationKind::Gelu:
+    return ds::Activation::Gelu;
+  case ActivationKind::Relu:
+    return ds::Activation::Relu;
+  }
+  llvm_unreachable("no other activation");
+}
+
+Value Importer::layer(Value input, int64_t index) {
+  std::string name = "h." + std::to_string(index);
+  SmallVector<Value> weights;
+  for (const char *part :
+       {"ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj"}) {
+    weights.push_back(read(name + "." + part + ".weight"));
+    weights.push_back(read(name + "." + part + ".bias"));
+  }
+  auto type = cast<RankedTensorType>(input.getType());
+  int64_t batch = type.getShape()[0];
+  ds::BlockOp layer = block(name, type, "model.n_layer");
+
+  Value normed = norm(input, name + ".ln_1", weights[0], weights[1]);
+  Value qkv = linear(normed, name + ".attn.c_attn", weights[2], weights[3]);
+  double scale = 1;
+  if (model.scaleAttention)
+    scale /= std::sqrt(static_cast<double>(model.width / model.heads));
+  if (model.scaleByInverseLayer)
+    scale /= static_cast<double>(index + 1);
+  Value attended = ds::AttentionOp::create(builder, named(name + ".attn", "model.n_head"), type,
+                                           tensor({batch, model.heads, length}), qkv, model.heads,
+                                           llvm::APFloat(scale))
+                       .getResult();
+  Value projected = linear(attended, name + ".attn.c_proj", weights[4], weights[5]);
+  Value middle = ds::AddOp::create(builder, named(name + ".attn.residual", "model.n_layer"), type,
+                                   input, projected);
+
+  normed = norm(middle, name + ".ln_2", weights[6], weights[7]);
+  Value inner = linear(normed, name + ".mlp.c_fc", weights[8], weights[9]);
+  inner = ds::ActivationOp::create(builder, named(name + ".mlp.act", "model.activation_function"),
+                                   inner.getType(), inner, activationOf(model.activation));
+  projected = linear(inner, name + ".mlp.c_proj", weights[10], weights[11]);
+  Value result = ds::AddOp::create(builder, named(name + ".mlp.residual", "model.n_layer"), type,
+                                   middle, projected);
+  ds::YieldOp::create(builder, layer.getLoc(), result);
+  builder.setInsertionPointAfter(layer);
+  return layer.getResult(0);
+}
+
+Value Importer::logits(Value input, Value gain, Value bias, Value head) {
+  int64_t batch = cast<RankedTensorType>(input.getType()).getShape()[0];
+  Value normed = norm(input, "ln_f", gain, bias);
+  return ds::LinearOp::create(builder, named("lm_head", "model.vocab_size"),
+                              tensor({batch, length, model.vocabSize}), /*pre=*/Type(), normed,
+                              head,
+                              /*bias=*/Value(), /*residual=*/Value(), /*transpose_weight=*/true,
+                              ds::Activation::None)
+      .getResult();
+}
+
+void Importer::lossProgram(StringRef name) {
+  func::FuncOp function = program(name, spec.train.batch, /*labels=*/true);
+  Value tokens = function.getArgument(0), labels = function.getArgument(1);
+  Value hidden = embedding(tokens);
+  for (int64_t i = 0; i < model.layers; ++i)
+    hidden = layer(hidden, i);
+
+  Value gain = read("ln_f.weight"), bias = read("ln_f.bias");
+  Value table = read(model.tiedHead ? "wte.weight" : "lm_head.weight");
+  RankedTensorType perToken = tensor({spec.train.batch, length});
+  ds::BlockOp head = block("head", perToken, "model");
+  Value scores = logits(hidden, gain, bias, table);
+  Value losses = ds::CrossEntropyOp::create(builder, named("loss", "objective"), perToken, perToken,
+                                            scores, labels)
+                     .getLosses();
+  ds::YieldOp::create(builder, head.getLoc(), losses);
+  builder.setInsertionPointAfter(head);
+
+  Location where = named("loss", "objective");
+  auto scalar = RankedTensorType::get({}, builder.getF64Type());
+  Value count = ds::CountOp::create(builder, named("count", "objective"), scalar, labels);
+  Value mean = ds::TokenMeanOp::create(builder, where, scalar, head.getResult(0), count);
+  ds::ReportOp::create(builder, where, "loss", mean);
+  ds::ReportOp::create(builder, where, "tokens", count);
+  func::ReturnOp::create(builder, function.getLoc());
+}
+
+void Importer::logitsProgram() {
+  func::FuncOp function = program("logits", 1, /*labels=*/false);
+  Value hidden = embedding(function.getArgument(0));
+  for (int64_t i = 0; i < model.layers; ++i)
+    hidden = layer(hidden, i);
+  Value gain = read("ln_f.weight"), bias = read("ln_f.bias");
+  Value table = read(model.tiedHead ? "wte.weight" : "lm_head.weight");
+  ds::BlockOp head = block("head", tensor({1, length, model.vocabSize}), "model");
+  Value scores = logits(hidden, gain, bias, table);
+  ds::YieldOp::create(builder, head.getLoc(), scores);
+  builder.setInsertionPointAfter(head);
+  ds::ReportOp::create(builder, named("logits", "model"), "logits", head.getResult(0));
+  func::ReturnOp::create(builder, function.getLoc());
+}
+
+OwningOpRef<ModuleOp> Importer::import() {
+  length = spec.data.seqLength;
+  if (length == 0 && !options.train && !options.evaluate)
+    length = model.positions;
+  if (length <= 0 || length > model.positions) {
+    emitError(place("data.seq_length"), "'data.seq_length' must lie between 1 and the ")
+        << model.positions << " positions of the model, found " << length;
+    return {};
+  }
+  if (model.heads <= 0 || model.width % model.heads != 0) {
+    emitError(place("model.n_head"), "'model.n_head' must divide 'model.n_embd': ")
+        << model.heads << " heads, width " << model.width;
+    return {};
+  }
+  OwningOpRef<ModuleOp> result = ModuleOp::create(place("model"));
+  module = *result;
+  builder.setInsertionPointToEnd(module.getBody());
+  parameters();
+  if (options.train)
+    hyperparameters();
+  if (options.train)
+    lossProgram("train");
+  if (options.evaluate)
+    lossProgram("evaluate");
+  if (options.logits)
+    logitsProgram();
+  if (failed(verify(module)))
+    return {};
+  return result;
+}
+
+OwningOpRef<ModuleOp> dsc::importSpec(MLIRContext &context, const Spec &spec,
+                                      const ImportOptions &options) {
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  return Importer(context, spec, options).import();
+}

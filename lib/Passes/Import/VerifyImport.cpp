@@ -1,0 +1,83 @@
+//===- VerifyImport.cpp - ds-verify-import ---------------------------------===//
+// The contract of the import phase.
+#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Passes/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <set>
+#include <string>
+
+namespace dsc {
+#define GEN_PASS_DEF_DSVERIFYIMPORT
+#include "dsc/Passes/Passes.h.inc"
+} // namespace dsc
+
+using namespace mlir;
+using namespace dsc;
+
+namespace {
+struct VerifyImport : dsc::impl::DsVerifyImportBase<VerifyImport> {
+  void runOnOperation() override {
+    for (auto program : getOperation().getOps<func::FuncOp>()) {
+      if (failed(verifySignature(program)) || failed(verifyOps(program)) ||
+          failed(verifyReports(program)) || failed(verifyReads(program)))
+        return signalPassFailure();
+      ++programs;
+    }
+  }
+
+  static LogicalResult verifySignature(func::FuncOp program) {
+    if (!llvm::is_contained({"train", "evaluate", "logits"}, program.getSymName()))
+      return program.emitOpError("I1: expected @train, @evaluate or @logits");
+    if (program.getNumResults() != 0)
+      return program.emitOpError("I1: a program hands values out by ds.report and returns nothing");
+    for (Type type : program.getArgumentTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !tensor.getElementType().isInteger(32) || tensor.getRank() != 2)
+        return program.emitOpError("I1: arguments must be ids or labels, found ") << type;
+    }
+    return success();
+  }
+
+  static LogicalResult verifyOps(func::FuncOp program) {
+    WalkResult result = program.walk([](Operation *op) {
+      if (isa<ds::AssignOp, ds::GuardOp>(op)) {
+        op->emitOpError("I2: a forward program changes nothing");
+        return WalkResult::interrupt();
+      }
+      bool computes = isa<ShardableOpInterface>(op);
+      if (computes && !isa<DifferentiableOpInterface, ds::CountOp>(op)) {
+        op->emitOpError("I3: is no part of a forward pass");
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  static LogicalResult verifyReports(func::FuncOp program) {
+    std::set<std::string> reported;
+    for (auto report : program.getOps<ds::ReportOp>())
+      reported.insert(report.getName().str());
+    SmallVector<StringRef> expected = {"loss", "tokens"};
+    if (program.getSymName() == "logits")
+      expected = {"logits"};
+    for (StringRef name : expected)
+      if (!reported.count(name.str()))
+        return program.emitOpError("I4: no '") << name << "' is reported";
+    return success();
+  }
+
+  LogicalResult verifyReads(func::FuncOp program) {
+    std::set<std::string> read;
+    program.walk([&](ds::ReadOp op) { read.insert(op.getVariable().str()); });
+    for (auto variable : getOperation().getOps<ds::VariableOp>()) {
+      if (variable.getRole() != ds::Role::Parameter)
+        return variable.emitOpError("I5: only parameters exist before training, found ")
+               << stringifyRole(variable.getRole());
+      if (!read.count(variable.getSymName().str()))
+        return variable.emitOpError("I5: @") << program.getSymName() << " does not read it";
+    }
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,56 @@
+//===- Pipelines.cpp - the phases of the compiler --------------------------===//
+#include "dsc/Passes/Pipelines.h"
+#include "dsc/Frontend/Spec.h"
+#include "dsc/Passes/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace dsc;
+
+void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
+  switch (spec.train.optimizer) {
+  case OptimizerKind::AdamW:
+    options.optimizer = std::string("adamw");
+    break;
+  case OptimizerKind::Adam:
+    options.optimizer = std::string("adam");
+    break;
+  case OptimizerKind::Sgd:
+    options.optimizer = std::string("sgd");
+    break;
+  }
+  switch (spec.train.schedule) {
+  case ScheduleKind::Constant:
+    options.schedule = std::string("constant");
+    break;
+  case ScheduleKind::Linear:
+    options.schedule = std::string("linear");
+    break;
+  case ScheduleKind::Cosine:
+    options.schedule = std::string("cosine");
+    break;
+  }
+  options.decoupled = spec.train.decoupledDecay;
+  options.nesterov = spec.train.nesterov;
+}
+
+void dsc::buildImportPipeline(OpPassManager &passes) { passes.addPass(createDsVerifyImport()); }
+
+void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &options) {
+  passes.addPass(createDsDifferentiate());
+  passes.addPass(createDsClipGradients());
+  DsInsertOptimizerOptions optimizer;
+  optimizer.optimizer = options.optimizer;
+  optimizer.decoupled = options.decoupled;
+  optimizer.nesterov = options.nesterov;
+  optimizer.schedule = options.schedule;
+  passes.addPass(createDsInsertOptimizer(optimizer));
+  passes.addPass(createDsVerifyTraining());
+}
+
+void dsc::registerPipelines() {
+  PassPipelineRegistration<>("ds-import", "Import phase: verify what was imported",
+                             buildImportPipeline);
+  PassPipelineRegistration<TrainingOptions>("ds-training", "Training phase: forward to whole step",
+                                            buildTrainingPipeline);
+}

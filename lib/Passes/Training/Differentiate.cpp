@@ -1,0 +1,243 @@
+//===- Differentiate.cpp - ds-differentiate --------------------------------===//
+// Reverse mode over a straight line of ops and blocks. No op is named here: each builds its own
+// backward. Every order (blocks, saved values, contributions) follows the forward program, so the
+// result is deterministic.
+#include "StepProgram.h"
+#include "dsc/Passes/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace dsc {
+#define GEN_PASS_DEF_DSDIFFERENTIATE
+#include "dsc/Passes/Passes.h.inc"
+} // namespace dsc
+
+using namespace mlir;
+using namespace dsc;
+
+namespace {
+/// Gradients by value; what is asked for in iteration order never comes from the map itself.
+using GradientMap = llvm::DenseMap<Value, Value>;
+
+class Differentiation {
+public:
+  Differentiation(func::FuncOp program) : program(program), builder(program.getContext()) {}
+
+  /// Appends the backward of `loss` before the return.
+  LogicalResult run(ds::ReportOp loss);
+  /// Reports the gradient of each parameter, in order of declaration.
+  LogicalResult report(ModuleOp module);
+
+  int64_t differentiated = 0, saved = 0, added = 0;
+
+private:
+  bool isDifferentiated(Value value) const {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && isa<FloatType>(type.getElementType());
+  }
+  void accumulate(GradientMap &gradients, Value value, Value gradient);
+  bool accumulateInPlace(Value earlier, Value gradient);
+  LogicalResult differentiateOp(Operation *op, GradientMap &gradients, bool objective = false);
+  LogicalResult differentiateBlock(ds::BlockOp block);
+  LogicalResult yieldSaved(ds::BlockOp block, Region &backward);
+
+  func::FuncOp program;
+  OpBuilder builder;
+  GradientMap outer;
+};
+} // namespace
+
+/// True if the op that computed `gradient` now adds onto `earlier`.
+bool Differentiation::accumulateInPlace(Value earlier, Value gradient) {
+  auto result = dyn_cast<OpResult>(gradient);
+  auto op = result ? dyn_cast<InPlaceOpInterface>(result.getOwner()) : InPlaceOpInterface();
+  if (!op || !gradient.use_empty() || !op.accumulateOnto(result.getResultNumber(), earlier))
+    return false;
+  ++added;
+  return true;
+}
+
+void Differentiation::accumulate(GradientMap &gradients, Value value, Value gradient) {
+  if (!gradient || !isDifferentiated(value))
+    return;
+  Value &sum = gradients[value];
+  if (!sum || accumulateInPlace(sum, gradient)) {
+    sum = gradient;
+    return;
+  }
+  sum = ds::AddOp::create(builder, gradient.getLoc(), sum, gradient);
+  ++added;
+}
+
+/// Lets `op` build its backward if a gradient reaches it; `objective`: it computes what is
+/// minimised.
+LogicalResult Differentiation::differentiateOp(Operation *op, GradientMap &gradients,
+                                               bool objective) {
+  SmallVector<Value> resultGradients;
+  for (Value result : op->getResults())
+    resultGradients.push_back(gradients.lookup(result));
+  if (!objective && llvm::none_of(resultGradients, [](Value gradient) { return bool(gradient); }))
+    return success();
+  if (isa<ds::ReadOp>(op))
+    return success(); // a leaf: report() takes its gradient
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op->emitOpError("D2: a gradient reaches an op that does not know its backward");
+  SmallVector<Value> operandGradients;
+  if (failed(differentiable.buildBackward(builder, resultGradients, operandGradients)))
+    return failure();
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients))
+    accumulate(gradients, operand, gradient);
+  ++differentiated;
+  return success();
+}
+
+/// Values of `block` that `backward` uses are yielded, and used from outside instead.
+LogicalResult Differentiation::yieldSaved(ds::BlockOp block, Region &backward) {
+  Block *body = &block.getBody().front();
+  llvm::DenseSet<Value> declared, needed;
+  for (Operation &op : *body)
+    if (auto differentiable = dyn_cast<DifferentiableOpInterface>(op))
+      for (Value value : differentiable.savedValues())
+        declared.insert(value);
+  WalkResult walked = backward.walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      if (operand.getParentBlock() != body)
+        continue;
+      if (!declared.contains(operand)) {
+        op->emitOpError("D3: backward reads a value that no forward op has saved, computed by ")
+            << operand.getDefiningOp()->getName();
+        return WalkResult::interrupt();
+      }
+      needed.insert(operand);
+    }
+    return WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+
+  SmallVector<Value> yielded(block.getYield().getValues());
+  for (Operation &op : *body)
+    for (Value result : op.getResults())
+      if (needed.contains(result) && !llvm::is_contained(yielded, result))
+        yielded.push_back(result);
+  saved += yielded.size() - block.getNumResults();
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(block);
+  auto extended = ds::BlockOp::create(builder, block.getLoc(), ValueRange(yielded).getTypes(),
+                                      block.getLabelAttr());
+  block.getYield().getValuesMutable().assign(yielded);
+  extended.getBody().takeBody(block.getBody());
+  for (auto [value, result] : llvm::zip(yielded, extended.getResults()))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return backward.isAncestor(use.getOwner()->getParentRegion());
+    });
+  block.replaceAllUsesWith(extended.getResults().take_front(block.getNumResults()));
+  block.erase();
+  return success();
+}
+
+LogicalResult Differentiation::differentiateBlock(ds::BlockOp block) {
+  if (llvm::none_of(block.getResults(), [&](Value result) { return outer.contains(result); }))
+    return success();
+
+  // Built apart first: the results of the backward block are known only at its end.
+  Region region;
+  region.emplaceBlock();
+  SmallVector<Value> captured, gradients;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&region.front());
+    GradientMap inner;
+    for (auto [value, result] : llvm::zip(block.getYield().getValues(), block.getResults()))
+      accumulate(inner, value, outer.lookup(result));
+    Block &body = block.getBody().front();
+    for (Operation &op : llvm::reverse(body.without_terminator()))
+      if (failed(differentiateOp(&op, inner)))
+        return failure();
+
+    // In order of first use.
+    llvm::SetVector<Value> outside;
+    for (Operation &op : body)
+      for (Value operand : op.getOperands())
+        if (operand.getParentBlock() != &body)
+          outside.insert(operand);
+    for (Value value : outside) {
+      Value gradient = inner.lookup(value);
+      if (!gradient)
+        continue;
+      // Onto what later blocks contributed, where the op inside can do so.
+      Value earlier = outer.lookup(value);
+      if (earlier && gradient.getParentRegion() == &region && accumulateInPlace(earlier, gradient))
+        outer.erase(value);
+      captured.push_back(value);
+      gradients.push_back(gradient);
+    }
+    ds::YieldOp::create(builder, block.getLoc(), gradients);
+  }
+  auto backward = ds::BlockOp::create(builder, block.getLoc(), ValueRange(gradients).getTypes(),
+                                      builder.getStringAttr(block.getLabel() + ".backward"));
+  backward.getBody().takeBody(region);
+  for (auto [value, gradient] : llvm::zip(captured, backward.getResults()))
+    accumulate(outer, value, gradient);
+  return yieldSaved(block, backward.getBody());
+}
+
+LogicalResult Differentiation::run(ds::ReportOp loss) {
+  Operation *objective = loss.getValue().getDefiningOp();
+  if (!objective || !isa<DifferentiableOpInterface>(objective))
+    return loss.emitOpError(
+        "D1: the reported loss is not computed by an op that knows its backward");
+  Block *body = &program.getBody().front();
+  builder.setInsertionPoint(body->getTerminator());
+  SmallVector<Operation *> forward; // up to the objective, last first
+  for (Operation *op = objective; op; op = op->getPrevNode())
+    forward.push_back(op);
+  for (Operation *op : forward) {
+    auto block = dyn_cast<ds::BlockOp>(op);
+    if (failed(block ? differentiateBlock(block) : differentiateOp(op, outer, op == objective)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Differentiation::report(ModuleOp module) {
+  GradientMap unused;
+  for (auto variable : module.getOps<ds::VariableOp>()) {
+    if (variable.getRole() != ds::Role::Parameter)
+      continue;
+    Value sum;
+    for (auto read : program.getOps<ds::ReadOp>()) {
+      Value gradient = read.getVariable() == variable.getSymName() ? outer.lookup(read) : Value();
+      if (!gradient)
+        continue;
+      sum = sum ? ds::AddOp::create(builder, read.getLoc(), sum, gradient).getResult() : gradient;
+    }
+    if (!sum)
+      return variable.emitOpError("D4: no gradient reaches the parameter from the loss");
+    ds::ReportOp::create(builder, variable.getLoc(),
+                         builder.getStringAttr(kGradientPrefix + variable.getSymName()), sum);
+  }
+  return success();
+}
+
+namespace {
+struct Differentiate : dsc::impl::DsDifferentiateBase<Differentiate> {
+  void runOnOperation() override {
+    func::FuncOp program = findStep(getOperation());
+    if (!program)
+      return;
+    ds::ReportOp loss = findReport(program, "loss");
+    if (!loss) {
+      program.emitOpError("D1: no 'loss' is reported");
+      return signalPassFailure();
+    }
+    Differentiation differentiation(program);
+    if (failed(differentiation.run(loss)) || failed(differentiation.report(getOperation())))
+      return signalPassFailure();
+    opsDifferentiated += differentiation.differentiated;
+    valuesSaved += differentiation.saved;
+    gradientsAdded += differentiation.added;
+  }
+};
+} // namespace
