@@ -9,26 +9,26 @@ using namespace dsc::reference;
 
 void reference::evaluate(ds::SquareSumOp op, Evaluation &at) {
   const Tensor &input = at(op.getInput());
-  std::vector<double> sums;
-  for (int64_t start = 0; start < input.count(); start += 1024) {
-    sums.push_back(0);
-    for (int64_t i = start; i < std::min<int64_t>(start + 1024, input.count()); ++i)
-      sums.back() += input[i] * input[i];
-  }
-  // Neighbours are added pairwise until one is left; an odd one moves up as it is.
+  Tensor &result = at.result(op.getResult());
+  for (int64_t i = 0; i < input.count(); ++i)
+    result[i / 1024] += input[i] * input[i];
+}
+
+/// Neighbours are added pairwise until one is left; an odd one moves up as it is.
+static double treeSum(std::vector<double> sums) {
   while (sums.size() > 1) {
     std::vector<double> above;
     for (size_t i = 0; i < sums.size(); i += 2)
       above.push_back(i + 1 < sums.size() ? sums[i] + sums[i + 1] : sums[i]);
     sums = std::move(above);
   }
-  at.result(op.getResult())[0] = sums.empty() ? 0 : sums[0];
+  return sums.empty() ? 0 : sums[0];
 }
 
 void reference::evaluate(ds::GlobalNormOp op, Evaluation &at) {
   double sum = 0;
   for (mlir::Value value : op.getSquareSums())
-    sum += at(value).item();
+    sum += treeSum(at(value).values);
   at.result(op.getResult())[0] = std::sqrt(sum);
 }
 

@@ -1,0 +1,125 @@
+//===- Attention.cpp - test rows of Ops/Attention.td -----------------------===//
+#include "OpTable.h"
+#include <cmath>
+
+using namespace dsc::optable;
+
+namespace {
+/// Packed queries, keys and values by index.
+struct View {
+  const Tensor &qkv;
+  int64_t heads;
+  int64_t length() const { return qkv.shape[1]; }
+  int64_t width() const { return qkv.shape[2] / 3; }
+  int64_t headWidth() const { return width() / heads; }
+  double operator()(int64_t part, int64_t b, int64_t h, int64_t t, int64_t c) const {
+    return qkv[(b * length() + t) * 3 * width() + part * width() + h * headWidth() + c];
+  }
+  double score(double scale, int64_t b, int64_t h, int64_t i, int64_t j) const {
+    double sum = 0;
+    for (int64_t c = 0; c < headWidth(); ++c)
+      sum += (*this)(0, b, h, i, c) * (*this)(1, b, h, j, c);
+    return scale * sum;
+  }
+};
+} // namespace
+
+/// A matrix of all scores, the masked ones minus infinity, normalised without a maximum.
+static Tensors attentionExpected(const Tensors &in, int64_t heads, double scale) {
+  View view{in[0], heads};
+  int64_t batch = in[0].shape[0], t = view.length(), d = view.headWidth();
+  Tensor result = Tensor::filled({batch, t, view.width()}, 0);
+  Tensor lse = Tensor::filled({batch, heads, t}, 0);
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < t; ++i) {
+        double sum = 0;
+        std::vector<double> values(d, 0);
+        for (int64_t j = 0; j < t; ++j) {
+          double p = std::exp(j <= i ? view.score(scale, b, h, i, j) : -INFINITY);
+          sum += p;
+          for (int64_t c = 0; c < d; ++c)
+            values[c] += p * view(2, b, h, j, c);
+        }
+        lse[(b * heads + h) * t + i] = std::log(sum);
+        for (int64_t c = 0; c < d; ++c)
+          result[(b * t + i) * view.width() + h * d + c] = values[c] / sum;
+      }
+  return {result, lse};
+}
+
+/// Each element of the gradient as a sum of its own.
+static Tensors attentionGradExpected(const Tensors &in, int64_t heads, double scale) {
+  View view{in[1], heads};
+  int64_t t = view.length(), d = view.headWidth(), width = view.width();
+  Tensor result = Tensor::filled(in[1].shape, 0);
+  for (int64_t b = 0; b < in[1].shape[0]; ++b)
+    for (int64_t h = 0; h < heads; ++h) {
+      auto dout = [&](int64_t i, int64_t c) { return in[0][(b * t + i) * width + h * d + c]; };
+      auto out = [&](int64_t i, int64_t c) { return in[2][(b * t + i) * width + h * d + c]; };
+      std::vector<double> p(t * t, 0), ds(t * t, 0);
+      for (int64_t i = 0; i < t; ++i)
+        for (int64_t j = 0; j <= i; ++j) {
+          p[i * t + j] = std::exp(view.score(scale, b, h, i, j) - in[3][(b * heads + h) * t + i]);
+          for (int64_t c = 0; c < d; ++c)
+            ds[i * t + j] += p[i * t + j] * dout(i, c) * (view(2, b, h, j, c) - out(i, c));
+        }
+      for (int64_t i = 0; i < t; ++i)
+        for (int64_t c = 0; c < d; ++c) {
+          double dq = 0, dk = 0, dv = 0;
+          for (int64_t j = 0; j < t; ++j) {
+            dq += scale * ds[i * t + j] * view(1, b, h, j, c);
+            dk += scale * ds[j * t + i] * view(0, b, h, j, c);
+            dv += p[j * t + i] * dout(j, c);
+          }
+          double *to = &result[(b * t + i) * 3 * width + h * d + c];
+          to[0] = dq;
+          to[width] = dk;
+          to[2 * width] = dv;
+        }
+    }
+  return {result};
+}
+
+std::vector<OpRow> dsc::optable::attentionRows() {
+  OpRow attention{"ds.attention", {}}, grad{"ds.attention_grad", {}};
+  struct Sizes {
+    int64_t batch, length, heads, headWidth;
+    double scale;
+  };
+  for (const Sizes &s : {Sizes{1, 1, 1, 1, 1}, Sizes{2, 7, 3, 5, 0.5}, Sizes{1, 17, 2, 16, 0.25},
+                         Sizes{3, 37, 5, 12, 0.28867513459481287}, Sizes{1, 131, 1, 7, 0.4},
+                         Sizes{2, 65, 2, 33, 0.17}}) {
+    auto n = [](int64_t value) { return std::to_string(value); };
+    int64_t width = s.heads * s.headWidth;
+    std::string base = n(s.batch) + "x" + n(s.length) + "x";
+    std::string qkv = base + n(3 * width) + "xf32", out = base + n(width) + "xf32";
+    std::string lse = n(s.batch) + "x" + n(s.heads) + "x" + n(s.length) + "xf32";
+    std::string label = base + n(s.heads) + "x" + n(s.headWidth);
+    std::string attributes =
+        " {heads = " + n(s.heads) + " : i64, scale = " + std::to_string(s.scale) + " : f64} : ";
+    double scale = std::stod(std::to_string(s.scale));
+    int64_t heads = s.heads;
+    double length = static_cast<double>(s.length), d = static_cast<double>(s.headWidth);
+    attention.cases.push_back(
+        {.label = label,
+         .operands = {qkv},
+         .results = {out, lse},
+         .text = "ds.attention $0" + attributes + "(#0) -> (@0, @1)",
+         .fills = {{0, {.low = -2, .high = 2}}},
+         .expected = [=](const Tensors &in) { return attentionExpected(in, heads, scale); },
+         .roundings = length + d * scale * 4 + 8,
+         .magnitude = 8});
+    // lse as it comes out for such scores, so that probabilities stay below about 1.
+    grad.cases.push_back(
+        {.label = label,
+         .operands = {out, qkv, out, lse},
+         .results = {qkv},
+         .text = "ds.attention_grad $0, $1, $2, $3" + attributes + "(#0, #1, #2, #3) -> @0",
+         .fills = {{1, {.low = -1, .high = 1}},
+                   {3, {.low = std::log(length) + 1, .high = std::log(length) + 2}}},
+         .expected = [=](const Tensors &in) { return attentionGradExpected(in, heads, scale); },
+         .roundings = length + 2 * d + 8});
+  }
+  return {attention, grad};
+}

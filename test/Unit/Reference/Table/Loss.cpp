@@ -1,0 +1,146 @@
+//===- Loss.cpp - test rows of Ops/Loss.td ---------------------------------===//
+#include "OpTable.h"
+#include <cmath>
+
+using namespace dsc::optable;
+
+static Tensors crossEntropyExpected(const Tensors &in) {
+  const Tensor &logits = in[0], &labels = in[1];
+  Tensor losses = Tensor::filled(labels.shape, 0), lse = losses;
+  for (int64_t i = 0; i < labels.count(); ++i) {
+    double sum = 0;
+    for (int64_t v = 0; v < logits.columns(); ++v)
+      sum += std::exp(logits.row(i)[v]);
+    lse[i] = std::log(sum);
+    if (labels[i] != -100)
+      losses[i] = -std::log(std::exp(logits.row(i)[static_cast<int64_t>(labels[i])]) / sum);
+  }
+  return {losses, lse};
+}
+
+static Tensors crossEntropyGradExpected(const Tensors &in) {
+  Tensor result = in[0];
+  for (int64_t i = 0; i < result.count(); ++i) {
+    int64_t row = i / result.columns(), v = i % result.columns();
+    double counted = in[1][row] == -100 ? 0 : in[3].item();
+    result[i] = counted * (std::exp(in[0][i]) / std::exp(in[2][row]) - (in[1][row] == v ? 1 : 0));
+  }
+  return {result};
+}
+
+/// Rows [start, start + rows) of an input whose leading dimensions are folded.
+static OpCase sliceCase(const std::string &input, const std::string &result, int64_t start) {
+  return {.label = input + "_from_" + std::to_string(start),
+          .operands = {input},
+          .results = {result},
+          .text = "ds.slice_rows $0 {start = " + std::to_string(start) + " : i64} : (#0) -> @0"};
+}
+
+std::vector<OpRow> dsc::optable::lossRows() {
+  OpRow entropy{"ds.cross_entropy", {}}, grad{"ds.cross_entropy_grad", {}}, count{"ds.count", {}};
+  OpRow seed{"ds.loss_seed", {}}, mean{"ds.token_mean", {}};
+  OpRow slice{"ds.slice_rows", {}}, concat{"ds.concat_rows", {}};
+  struct Sizes {
+    std::string leading, vocabulary;
+  };
+  for (const Sizes &s : {Sizes{"1", "7"}, Sizes{"7", "16"}, Sizes{"2x7", "17"},
+                         Sizes{"3x37", "131"}, Sizes{"5", "1031"}}) {
+    std::string logits = s.leading + "x" + s.vocabulary + "xf32", row = s.leading + "xf32";
+    std::string ids = s.leading + "xi32", label = s.leading + "x" + s.vocabulary;
+    double vocabulary = std::stod(s.vocabulary);
+    Fill labels{.low = 0, .high = vocabulary, .uncounted = 4};
+    entropy.cases.push_back({.label = label,
+                             .operands = {logits, ids},
+                             .results = {row, row},
+                             .text = "ds.cross_entropy $0, $1 : (#0, #1) -> (@0, @1)",
+                             .fills = {{0, {.low = -4, .high = 4}}, {1, labels}},
+                             .expected = crossEntropyExpected,
+                             .roundings = vocabulary + 8,
+                             .magnitude = 12});
+    grad.cases.push_back(
+        {.label = label,
+         .operands = {logits, ids, row, "f64"},
+         .results = {logits},
+         .text = "ds.cross_entropy_grad $0, $1, $2, $3 : (#0, #1, #2, #3) -> @0",
+         .fills = {{0, {.low = -4, .high = 4}},
+                   {1, labels},
+                   {2, {.low = std::log(vocabulary) + 2, .high = std::log(vocabulary) + 3}},
+                   {3, {.exactly = {0.0625}}}},
+         .expected = crossEntropyGradExpected,
+         .roundings = 16});
+  }
+  for (std::string ids : {"1", "7", "3x37", "5x131"})
+    count.cases.push_back({.label = ids,
+                           .operands = {ids + "xi32"},
+                           .results = {"f64"},
+                           .text = "ds.count $0 : (#0) -> @0",
+                           .fills = {{0, {.low = 0, .high = 9, .uncounted = 3}}},
+                           .expected = [](const Tensors &in) -> Tensors {
+                             int64_t counted = in[0].count();
+                             for (double label : in[0].values)
+                               counted -= label < 0;
+                             return {Tensor::scalar(static_cast<double>(counted))};
+                           },
+                           .roundings = 0});
+  for (double counted : {0.0, 1.0, 37.0})
+    seed.cases.push_back({.label = std::to_string(static_cast<int>(counted)),
+                          .operands = {"f64"},
+                          .results = {"f64"},
+                          .text = "ds.loss_seed $0 : (#0) -> @0",
+                          .fills = {{0, {.exactly = {counted}}}},
+                          .expected = [](const Tensors &in) -> Tensors {
+                            double c = in[0].item();
+                            return {Tensor::scalar(c > 0 ? std::pow(c, -1) : 0)};
+                          },
+                          .roundings = 0});
+  for (std::string losses : {"1", "7", "3x37", "5x131"})
+    for (double counted : {0.0, 24.0})
+      mean.cases.push_back({.label = losses + "_" + std::to_string(static_cast<int>(counted)),
+                            .operands = {losses + "xf32", "f64"},
+                            .results = {"f64"},
+                            .text = "ds.token_mean $0, $1 : (#0, #1) -> @0",
+                            .fills = {{0, {.low = 0, .high = 5}}, {1, {.exactly = {counted}}}},
+                            .expected = [](const Tensors &in) -> Tensors {
+                              double sum = 0;
+                              for (double loss : in[0].values)
+                                sum += in[1].item() == 0 ? 0 : loss / in[1].item();
+                              return {Tensor::scalar(sum)};
+                            },
+                            .roundings = 0});
+  // Rows are the elements of the result behind its first dimension.
+  slice.cases = {sliceCase("3x7x17xf32", "5x17xf32", 4), sliceCase("9x5xf32", "9x5xf32", 0),
+                 sliceCase("3x7xi32", "6xi32", 15)};
+  for (OpCase &c : slice.cases) {
+    int64_t start = std::stol(c.text.substr(c.text.find("start = ") + 8));
+    int64_t rows = std::stol(c.results[0]);
+    c.roundings = 0;
+    c.expected = [start, rows](const Tensors &in) -> Tensors {
+      bool matrix = in[0].shape.back() != 7;
+      int64_t width = matrix ? in[0].columns() : 1;
+      Tensor result = matrix ? Tensor::filled({rows, width}, 0) : Tensor::filled({rows}, 0);
+      for (int64_t i = 0; i < rows * width; ++i)
+        result[i] = in[0][start * width + i];
+      return {result};
+    };
+  }
+  concat.cases = {{.label = "two",
+                   .operands = {"5x17xf32", "2x17xf32"},
+                   .results = {"7x17xf32"},
+                   .text = "ds.concat_rows $0, $1 : (#0, #1) -> @0"},
+                  {.label = "three_folded",
+                   .operands = {"3xf32", "1xf32", "10xf32"},
+                   .results = {"2x7xf32"},
+                   .text = "ds.concat_rows $0, $1, $2 : (#0, #1, #2) -> @0"}};
+  for (OpCase &c : concat.cases) {
+    std::vector<int64_t> shape =
+        c.label == "two" ? std::vector<int64_t>{7, 17} : std::vector<int64_t>{2, 7};
+    c.roundings = 0;
+    c.expected = [shape](const Tensors &in) -> Tensors {
+      Tensor result{shape, {}};
+      for (const Tensor &part : in)
+        result.values.insert(result.values.end(), part.values.begin(), part.values.end());
+      return {result};
+    };
+  }
+  return {entropy, grad, count, seed, mean, slice, concat};
+}
