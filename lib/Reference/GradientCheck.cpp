@@ -37,6 +37,10 @@ static bool isFloating(Value value) {
   return isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType());
 }
 
+/// The mean of losses is the objective: its own gradient is 1 and never given, that of its losses
+/// one scalar for all rows, and its count is no variable.
+static bool isObjective(Operation *op) { return isa<ds::TokenMeanOp>(op); }
+
 /// The gradient of a cross-entropy's losses is one scalar for all rows.
 static Type gradientType(Operation *op) {
   if (isa<ds::CrossEntropyOp>(op))
@@ -96,7 +100,8 @@ LogicalResult Checker::build() {
   Operation *copy = clone(backward);
   Value gradient = backward.getArguments().back();
   SmallVector<Value> resultGradients(op->getNumResults()), gradients;
-  resultGradients[0] = gradient;
+  if (!isObjective(op))
+    resultGradients[0] = gradient;
   if (failed(
           cast<DifferentiableOpInterface>(copy).buildBackward(builder, resultGradients, gradients)))
     return op->emitOpError("builds no backward");
@@ -106,11 +111,11 @@ LogicalResult Checker::build() {
   SmallVector<Value> results;
   for (auto [index, value] : llvm::enumerate(gradients)) {
     Value operand = copy->getOperand(index);
-    if (!value && isFloating(operand))
+    if (!value && isFloating(operand) && !isObjective(op))
       return op->emitOpError("gives no gradient for operand ") << index;
     if (!value)
       continue;
-    if (shapeOf(value.getType()) != shapeOf(operand.getType()))
+    if (!isObjective(op) && shapeOf(value.getType()) != shapeOf(operand.getType()))
       return op->emitOpError("gives operand ") << index << " a gradient of another shape";
     results.push_back(value);
     differentiated.push_back(index);
@@ -154,7 +159,7 @@ FailureOr<GradientError> Checker::compare() {
   std::vector<Tensor> arguments = operands;
   Tensor gradient = Tensor::filled(shapeOf(gradientType(op)), 0);
   for (double &c : gradient.values)
-    c = uniform(random);
+    c = isObjective(op) ? 1 : uniform(random);
   coefficients.assign(shapeOf(op->getResult(0).getType()).empty()
                           ? 1
                           : cast<RankedTensorType>(op->getResult(0).getType()).getNumElements(),
@@ -179,7 +184,7 @@ FailureOr<GradientError> Checker::compare() {
       FailureOr<double> numeric = difference(operand, element);
       if (failed(numeric))
         return failure();
-      double given = gradients[element];
+      double given = gradients[gradients.count() == 1 ? 0 : element];
       double scale = std::max({std::abs(given), std::abs(*numeric), 1e-3 * greatest, 1e-300});
       double relative = std::abs(given - *numeric) / scale;
       ++worst.compared;

@@ -51,11 +51,10 @@ std::vector<OpRow> dsc::optable::elementwiseRows() {
     for (std::string shape : {"1", "7", "3x16", "5x17", "3x131"}) {
       // Far enough out that both tails are met; relu's kink is kept two difference steps away.
       Fill input{.low = -6, .high = 6, .hole = 0.01};
-      std::string attributes = " {" + activationAttribute("function", function) + "} : ";
       activation.cases.push_back({.label = function + "_" + shape,
                                   .operands = {shape + "xf32"},
                                   .results = {shape + "xf32"},
-                                  .text = "ds.activation $0" + attributes + "(#0) -> @0",
+                                  .text = "ds.activation " + function + " $0 : (#0) -> @0",
                                   .fills = {{0, input}},
                                   .expected = [function](const Tensors &in) -> Tensors {
                                     Tensor result = in[0];
@@ -67,7 +66,7 @@ std::vector<OpRow> dsc::optable::elementwiseRows() {
       grad.cases.push_back({.label = function + "_" + shape,
                             .operands = {shape + "xf32", shape + "xf32"},
                             .results = {shape + "xf32"},
-                            .text = "ds.activation_grad $0, $1" + attributes + "(#0, #1) -> @0",
+                            .text = "ds.activation_grad " + function + " $0, $1 : (#0, #1) -> @0",
                             .fills = {{1, input}},
                             .expected = [function](const Tensors &in) -> Tensors {
                               Tensor result = in[0];

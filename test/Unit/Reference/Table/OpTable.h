@@ -22,8 +22,8 @@ using Tensors = std::vector<Tensor>;
 /// f64).
 struct Fill {
   double low = -1, high = 1;
-  double hole = 0;             ///< numbers nearer to 0 than this are moved away: a kink lies there
-  int64_t uncounted = 0;       ///< ids only: one in so many is -100; 0: none
+  double hole = 0;       ///< numbers nearer to 0 than this are moved away: a kink lies there
+  int64_t uncounted = 0; ///< ids only: one in so many is -100; 0: none
   std::vector<double> exactly = {}; ///< if not empty, these elements in turn
 };
 

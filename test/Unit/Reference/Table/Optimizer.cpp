@@ -7,7 +7,7 @@ using namespace dsc::optable;
 /// The update with the corrections taken out of the square root and moved into the step size.
 static Tensors adamExpected(const Tensors &in, bool decoupled) {
   double clip = in[4].item(), rate = in[5].item(), beta1 = in[6].item(), beta2 = in[7].item();
-  double eps = in[8].item(), decay = in[9].item(), t = in[10].item() + 1;
+  double eps = in[8].item(), t = in[9].item() + 1, decay = in.size() > 10 ? in[10].item() : 0;
   double step = rate / (1 - std::pow(beta1, t)), root = std::sqrt(1 - std::pow(beta2, t));
   Tensor w = in[0], m = in[2], v = in[3];
   for (int64_t i = 0; i < w.count(); ++i) {
@@ -20,7 +20,8 @@ static Tensors adamExpected(const Tensors &in, bool decoupled) {
 }
 
 static Tensors sgdExpected(const Tensors &in, bool nesterov) {
-  double clip = in[3].item(), rate = in[4].item(), momentum = in[5].item(), decay = in[6].item();
+  double clip = in[3].item(), rate = in[4].item(), momentum = in[5].item();
+  double decay = in.size() > 6 ? in[6].item() : 0;
   Tensor w = in[0], u = in[2];
   for (int64_t i = 0; i < w.count(); ++i) {
     double g = clip * in[1][i] + decay * w[i];
@@ -30,51 +31,58 @@ static Tensors sgdExpected(const Tensors &in, bool nesterov) {
   return {w, u};
 }
 
+/// Tensor operands of `type`, then one f64 for each of `scalars`.
+static OpCase updateCase(const std::string &op, const std::string &label, const std::string &type,
+                         unsigned tensors, unsigned results, const std::vector<double> &scalars,
+                         const std::string &attribute) {
+  OpCase c{.label = label,
+           .operands = std::vector<std::string>(tensors, type),
+           .results = std::vector<std::string>(results, type),
+           .text = ""};
+  for (double scalar : scalars) {
+    c.fills[c.operands.size()] = {.exactly = {scalar}};
+    c.operands.push_back("f64");
+  }
+  std::string operands, types, outputs;
+  for (size_t i = 0; i < c.operands.size(); ++i) {
+    operands += (i ? ", $" : "$") + std::to_string(i);
+    types += (i ? ", #" : "#") + std::to_string(i);
+  }
+  for (size_t i = 0; i < results; ++i)
+    outputs += (i ? ", @" : "@") + std::to_string(i);
+  c.text = op + " " + operands + (attribute.empty() ? "" : " {" + attribute + "}") + " : (" +
+           types + ") -> (" + outputs + ")";
+  c.roundings = 8;
+  return c;
+}
+
 std::vector<OpRow> dsc::optable::optimizerRows() {
   OpRow adam{"ds.adam_update", {}}, sgd{"ds.sgd_update", {}};
-  auto scalar = [](double value) { return Fill{.exactly = {value}}; };
   for (std::string shape : {"1", "7", "17x60", "131", "5x1031"})
-    for (double updates : {0.0, 6.0})
-      for (bool decoupled : {false, true}) {
-        std::string type = shape + "xf32";
-        OpCase c{.label = std::string(decoupled ? "decoupled_" : "coupled_") + shape + "_" +
-                          std::to_string(static_cast<int>(updates)),
-                 .operands = {type, type, type, type},
-                 .results = {type, type, type},
-                 .text = "",
-                 .fills = {{3, {.low = 0.01, .high = 1}},
-                           {4, scalar(0.75)},
-                           {5, scalar(1e-3)},
-                           {6, scalar(0.9)},
-                           {7, scalar(0.95)},
-                           {8, scalar(1e-8)},
-                           {9, scalar(0.1)},
-                           {10, scalar(updates)}},
-                 .expected = [decoupled](const Tensors &in) { return adamExpected(in, decoupled); },
-                 .roundings = 8};
-        std::string operands = "$0", types = "#0";
-        for (int i = 1; i < 11; ++i) {
-          if (i > 3)
-            c.operands.push_back("f64");
-          operands += ", $" + std::to_string(i);
-          types += ", #" + std::to_string(i);
+    for (bool decayed : {false, true})
+      for (bool flag : {false, true}) {
+        std::string suffix = (decayed ? "decayed_" : "") + shape, type = shape + "xf32";
+        for (double updates : {0.0, 6.0}) {
+          // clip, rate, beta1, beta2, eps, updates, decay
+          std::vector<double> scalars{0.75, 1e-3, 0.9, 0.95, 1e-8, updates};
+          if (decayed)
+            scalars.push_back(0.1);
+          std::string label = std::string(flag ? "decoupled_" : "coupled_") + suffix + "_after_" +
+                              std::to_string(static_cast<int>(updates));
+          OpCase c =
+              updateCase("ds.adam_update", label, type, 4, 3, scalars, flag ? "decoupled" : "");
+          c.fills[3] = {.low = 0.01, .high = 1};
+          c.expected = [flag](const Tensors &in) { return adamExpected(in, flag); };
+          adam.cases.push_back(std::move(c));
         }
-        c.text = "ds.adam_update " + operands + (decoupled ? " {decoupled}" : "") + " : (" + types +
-                 ") -> (@0, @1, @2)";
-        adam.cases.push_back(std::move(c));
+        // clip, rate, momentum, decay
+        std::vector<double> scalars{0.75, 0.1, 0.9};
+        if (decayed)
+          scalars.push_back(0.01);
+        OpCase c = updateCase("ds.sgd_update", (flag ? "nesterov_" : "plain_") + suffix, type, 3, 2,
+                              scalars, flag ? "nesterov" : "");
+        c.expected = [flag](const Tensors &in) { return sgdExpected(in, flag); };
+        sgd.cases.push_back(std::move(c));
       }
-  for (std::string shape : {"1", "7", "17x60", "131"})
-    for (bool nesterov : {false, true}) {
-      std::string type = shape + "xf32";
-      sgd.cases.push_back(
-          {.label = (nesterov ? "nesterov_" : "plain_") + shape,
-           .operands = {type, type, type, "f64", "f64", "f64", "f64"},
-           .results = {type, type},
-           .text = std::string("ds.sgd_update $0, $1, $2, $3, $4, $5, $6") +
-                   (nesterov ? " {nesterov}" : "") + " : (#0, #1, #2, #3, #4, #5, #6) -> (@0, @1)",
-           .fills = {{3, scalar(0.75)}, {4, scalar(0.1)}, {5, scalar(0.9)}, {6, scalar(0.01)}},
-           .expected = [nesterov](const Tensors &in) { return sgdExpected(in, nesterov); },
-           .roundings = 8});
-    }
   return {adam, sgd};
 }

@@ -78,15 +78,12 @@ std::vector<OpRow> dsc::optable::scalarRows() {
          .fills = {{0, scalar(c.norm)}, {1, scalar(c.limit)}},
          .expected = [c](const Tensors &) -> Tensors { return {Tensor::scalar(c.factor)}; },
          .roundings = 0});
-  const char *schedules[] = {"constant", "linear", "cosine"};
-  for (int index : {0, 1, 2})
-    for (double updates : {0.0, 1.0, 2.0, 6.0, 9.0, 10.0, 1000.0}) {
-      std::string schedule = schedules[index];
+  for (std::string schedule : {"constant", "linear", "cosine"})
+    for (double updates : {0.0, 1.0, 2.0, 6.0, 9.0, 10.0, 1000.0})
       rate.cases.push_back({.label = schedule + "_" + std::to_string(static_cast<int>(updates)),
                             .operands = {"f64", "f64", "f64", "f64", "f64"},
                             .results = {"f64"},
-                            .text = "ds.learning_rate $0, $1, $2, $3, $4 {schedule = " +
-                                    std::to_string(index) + " : i32} : (#0, #1, #2, #3, #4) -> @0",
+                            .text = "ds.learning_rate " + schedule + " $0, $1, $2, $3, $4",
                             .fills = {{0, scalar(updates)},
                                       {1, scalar(3)},
                                       {2, scalar(0.5)},
@@ -96,7 +93,6 @@ std::vector<OpRow> dsc::optable::scalarRows() {
                               return {Tensor::scalar(rateExpected(in, schedule))};
                             },
                             .roundings = 0});
-    }
   for (double value : {0.0, 41.0})
     increment.cases.push_back(
         {.label = std::to_string(static_cast<int>(value)),
