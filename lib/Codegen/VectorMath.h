@@ -21,7 +21,7 @@ Value emitExp(KernelBuilder &b, Value x);
 Value emitExpFlushed(KernelBuilder &b, Value x);
 /// Natural logarithm; -inf for 0, NaN below, inf for inf. 1 ulp.
 Value emitLog(KernelBuilder &b, Value x);
-/// Hyperbolic tangent. 2 ulp.
+/// Hyperbolic tangent. 2.5 ulp.
 Value emitTanh(KernelBuilder &b, Value x);
 /// Error function. 2 ulp.
 Value emitErf(KernelBuilder &b, Value x);

@@ -79,7 +79,7 @@ static const Function functions[] = {
     {"exp", emitExp, std::exp, 1},
     {"exp, flushed", emitExpFlushed, std::exp, 1, [](float x) { return x <= 88 && x > -87.33f; }},
     {"log", emitLog, std::log, 1},
-    {"tanh", emitTanh, std::tanh, 2},
+    {"tanh", emitTanh, std::tanh, 2.5},
     {"erf", emitErf, std::erf, 2},
 };
 
