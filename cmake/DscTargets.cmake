@@ -16,6 +16,10 @@ function(dsc_common_options target)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)
   endif()
+  if(DSC_BUILD_FUZZERS) # coverage for libFuzzer in every library
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    target_link_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()
 
 # Target whose only product is the precompiled header of the MLIR libraries.
@@ -95,4 +99,16 @@ function(dsc_add_unit_test name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   set_property(GLOBAL APPEND PROPERTY DSC_TEST_TARGETS ${name})
+endfunction()
+
+# dsc_add_fuzzer(name [LINK library...]): libFuzzer program of all *.cpp in the current folder, in test/Fuzz/ of the
+# build. Configure with -DDSC_BUILD_FUZZERS=ON -DDSC_SANITIZE=ON and clang.
+function(dsc_add_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  add_executable(${name} ${sources})
+  dsc_common_options(${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/Fuzz)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()

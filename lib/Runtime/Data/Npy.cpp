@@ -92,10 +92,12 @@ private:
   }
   Status type(NpyHeader &header) {
     std::string_view name;
-    if (!quoted(name))
+    if (peek('['))
       return inputError("'" + path +
                         "': structured .npy types are not supported, expected one of "
                         "<i4, <i8, <f4, <f8");
+    if (!quoted(name))
+      return bad("expected a type in quotes");
     for (NpyType known : {NpyType::Int32, NpyType::Int64, NpyType::Float32, NpyType::Float64})
       if (name == descriptor(known)) {
         header.type = known;

@@ -1,0 +1,26 @@
+//===- FuzzTest.cpp - a short run of the fuzz target ---------------------------===//
+#include "../../Fuzz/Mutate.h"
+#include "../../Fuzz/safetensors/SafetensorsFuzz.h"
+#include "../Support/TempFolder.h"
+#include <gtest/gtest.h>
+
+using namespace dsc;
+
+static std::string file(const std::string &header, size_t bytes) {
+  std::string text;
+  test::append(text, static_cast<uint64_t>(header.size()));
+  return text + header + std::string(bytes, '\1');
+}
+
+TEST(Fuzz, SafetensorsShortRun) {
+  std::vector<std::string> samples = {
+      file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8),
+      file(
+          R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},)"
+          R"("a":{"dtype":"BF16","shape":[],"data_offsets":[4,6]},"c":{"dtype":"U8","shape":[0],"data_offsets":[6,6]}} )",
+          6),
+      file("{}", 0)};
+  for (const std::string &sample : samples)
+    fuzz::safetensors(sample);
+  fuzz::mutate(samples, 30000, fuzz::safetensors);
+}
