@@ -4,6 +4,35 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DsFuse : Pass<"ds-fuse", "::mlir::ModuleOp"> {
+  let summary = "Fold activations, residual sums and activation gradients into matrix products";
+  let description = [{
+    Inside a `ds.block` (what crosses its boundary is rounded there anyway):
+
+    | before | after |
+    |---|---|
+    | `ds.activation` of a `ds.linear` | `ds.linear` with `activation`; `pre` is kept if the backward reads it |
+    | `ds.add` of a `ds.linear` used once | `ds.linear` with `residual` |
+    | `ds.activation_grad` of a `ds.linear_input_grad` used once | `ds.linear_input_grad` with `pre` |
+    | `ds.add` of a `ds.linear_input_grad` or `ds.layer_norm_input_grad` used once | the same with `residual` |
+
+    Before and after:
+
+        %y = ds.linear %x, %w bias %b : ...
+        %a = ds.activation %y {function = gelu_tanh} : ...
+        // becomes
+        %a, %pre = ds.linear %x, %w bias %b {activation = gelu_tanh} : ... pre ...
+
+    Every sum keeps its operands' order of rounding: the product is finished before the residual is added.
+  }];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [
+    Statistic<"activations", "activations", "activations folded into a product">,
+    Statistic<"residuals", "residuals", "residual sums folded into a product or a norm's gradient">,
+    Statistic<"activationGrads", "activation-gradients", "activation gradients folded into a product">
+  ];
+}
+
 def DsInlineBlocks : Pass<"ds-inline-blocks", "::mlir::ModuleOp"> {
   let summary = "Dissolve ds.block regions, keeping their names as labels";
   let description = [{
@@ -12,6 +41,42 @@ def DsInlineBlocks : Pass<"ds-inline-blocks", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::dsc::ds::DSDialect"];
   let statistics = [Statistic<"blocks", "blocks", "blocks dissolved">];
+}
+
+def DsTileHead : Pass<"ds-tile-head", "::mlir::ModuleOp"> {
+  let summary = "Split the output head and its loss by rows, so that logits never exist all at once";
+  let description = [{
+    Where a `ds.linear` feeds nothing but a `ds.cross_entropy` (and, in training, its gradient, whose uses
+    are gradients of that same linear op) and the logits are larger than `block-bytes`, rows are cut into
+    equal runs, and each run goes through the whole chain before the next one starts:
+
+        for each run of rows r (unrolled):
+          %x_r = ds.slice_rows %x, %labels_r = ds.slice_rows %labels
+          %logits = ds.linear %x_r, %w
+          %losses_r, %lse_r = ds.cross_entropy %logits, %labels_r
+          %d = ds.cross_entropy_grad %logits, %labels_r, %lse_r, %seed
+          %dx_r = ds.linear_input_grad %d, %w
+          %dw = ds.linear_weight_grad %x_r, %d init %dw
+        %losses = ds.concat_rows ..., %dx = ds.concat_rows ...
+
+    The seed of the backward depends on the labels alone, so it is computed before the forward pass of the
+    head. Needs: blocks inlined. Losses keep their bits; the weight gradient is summed run by run.
+  }];
+  let options = [
+    Option<"blockBytes", "block-bytes", "int64_t", "67108864",
+           "Most bytes of logits that may exist at a time">
+  ];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [Statistic<"runs", "runs", "runs of rows made">];
+}
+
+def DsVerifyLowering : Pass<"ds-verify-lowering", "::mlir::ModuleOp"> {
+  let summary = "Contract of the lowering phase: straight-line programs of ops that have kernels";
+  let description = [{
+    Holds after `ds-inline-blocks` and `ds-tile-head`: each program is one basic block without `ds.block`;
+    every function returns nothing; all values are tensors of static shape.
+  }];
+  let statistics = [Statistic<"ops", "ops", "compute ops found">];
 }
 
 #endif // DSC_PASSES_LOWERING

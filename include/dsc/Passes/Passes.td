@@ -7,5 +7,6 @@
 include "dsc/Passes/Import.td"
 include "dsc/Passes/Training.td"
 include "dsc/Passes/Lowering.td"
+include "dsc/Passes/Plan.td"
 
 #endif // DSC_PASSES_PASSES

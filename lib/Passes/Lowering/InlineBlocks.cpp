@@ -1,5 +1,6 @@
 //===- InlineBlocks.cpp - ds-inline-blocks ---------------------------------===//
-// Moves the ops of each ds.block to where it stood. Inner blocks first; an op keeps the innermost name.
+// Moves the ops of each ds.block to where it stood. Inner blocks first; an op keeps the innermost
+// name.
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Passes/Passes.h"
 

@@ -3,6 +3,7 @@
 #define DSC_DIALECT_PLAN_PLANDIALECT_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
@@ -12,5 +13,23 @@
 #include "dsc/Dialect/Plan/PlanEnums.h.inc"
 #define GET_OP_CLASSES
 #include "dsc/Dialect/Plan/PlanOps.h.inc"
+
+namespace dsc::plan {
+
+/// Bytes of a memref or tensor of static shape without gaps.
+int64_t byteSize(mlir::ShapedType type);
+
+/// True for kinds whose buffers are the same bytes in all programs.
+inline bool livesAcrossPrograms(BufferKind kind) { return kind <= BufferKind::Hyperparameter; }
+
+/// Where an operand lies: a buffer and bytes from its start, through any number of views.
+struct BufferPlace {
+  BufferOp buffer;
+  int64_t offset;
+};
+/// Null buffer if `memref` is no buffer and no view of one.
+BufferPlace locate(mlir::Value memref);
+
+} // namespace dsc::plan
 
 #endif // DSC_DIALECT_PLAN_PLANDIALECT_H

@@ -5,6 +5,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -33,59 +34,108 @@ def Plan_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
 
 class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
 
-def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator]> {
+def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "What one kernel computes: a single ds op on its own arguments";
   let description = [{
     The body is one `ds` op in value form; block arguments are its operands, then one for each result that
     is not written over an operand. `results` maps result i to the argument that holds it. Equal ops share
     one kernel. Code for a target is generated from the body.
+
+        plan.kernel @add_64x768 results [0] {
+        ^bb0(%a: tensor<64x768xf32>, %b: tensor<64x768xf32>):
+          %sum = ds.add %a, %b : (tensor<64x768xf32>, tensor<64x768xf32>) -> tensor<64x768xf32>
+        }
+
+    Created by `ds-to-plan`; emission turns it into code and a row of the plan's kernel table.
+
+    Constraints:
+    - K1: the body is one op whose operands are the first block arguments, in order.
+    - K2: `results` has one entry for each result, the index of an argument of the result's type.
+    - K3: arguments behind the operands hold exactly one result each.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `results` $results attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    /// The op the kernel computes.
+    ::mlir::Operation *getComputation() { return &getBody().front().front(); }
+  }];
+  let hasVerifier = 1;
 }
 
 def Plan_ProgramOp : Plan_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
   let summary = "The instructions of one program, in order";
+  let description = [{
+    Buffers first, then instructions (`plan.launch`, `plan.copy`, `plan.guard`) with the views they use.
+    Inputs are buffers of kind `input` (`tokens`, `labels`), results of kind `output` (`loss`, `grad_norm`).
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
 
-def Plan_BufferOp : Plan_Op<"buffer", []> {
+def Plan_BufferOp : Plan_Op<"buffer", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A run of bytes with a shape";
   let description = [{
-    `offset` is absent until `plan-assign-memory`. Buffers of the same `label` and of a kind up to
-    `hyperparameter` are the same bytes in all programs.
+    Row-major, without gaps. `offset`, in bytes from the start of the arena, is absent until
+    `plan-assign-memory`. Buffers of the same `label` and of a kind up to `hyperparameter` are the same
+    bytes in all programs.
+
+    Constraints:
+    - B1: the shape is static and the layout the plain one.
+    - B2: `offset` is a multiple of 64, not negative.
   }];
   let arguments = (ins StrAttr:$label, Plan_BufferKind:$kind, OptionalAttr<I64Attr>:$offset);
   let results = (outs AnyMemRef:$buffer);
   let assemblyFormat = "$label $kind (`at` $offset^)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Plan_ViewOp : Plan_Op<"view", [Pure]> {
   let summary = "Part of a buffer, or the same bytes with another shape";
+  let description = [{
+    Constraints:
+    - W1: the bytes from `byte_offset` lie inside `source`, and start at a multiple of the element size.
+  }];
   let arguments = (ins AnyMemRef:$source, I64Attr:$byte_offset);
   let results = (outs AnyMemRef:$view);
   let assemblyFormat = "$source `at` $byte_offset attr-dict `:` type($source) `->` type($view)";
+  let hasVerifier = 1;
 }
 
-def Plan_LaunchOp : Plan_Op<"launch"> {
+def Plan_LaunchOp : Plan_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs a kernel on buffers, all its work items, on all threads";
+  let description = [{
+    `label` names the layer and the op for messages and traces. Every thread has finished before the next
+    instruction starts.
+
+    Constraints:
+    - X1: `kernel` names a `plan.kernel` with as many arguments as there are operands, of the same shapes.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$operands, StrAttr:$label);
   let assemblyFormat = "$kernel `(` $operands `)` $label attr-dict `:` type($operands)";
 }
 
 def Plan_CopyOp : Plan_Op<"copy"> {
   let summary = "Copies a buffer's bytes";
+  let description = [{
+    Constraints:
+    - Y1: both sides have as many bytes.
+  }];
   let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `to` type($target)";
+  let hasVerifier = 1;
 }
 
 def Plan_GuardOp : Plan_Op<"guard"> {
   let summary = "Ends the step unless the update may be applied: see ds.guard";
+  let description = [{
+    Constraints:
+    - G1: operands are f64 scalars.
+  }];
   let arguments = (ins AnyMemRef:$count, AnyMemRef:$loss, AnyMemRef:$norm);
   let assemblyFormat = "$count `,` $loss `,` $norm attr-dict `:` type($count) `,` type($loss) `,` type($norm)";
+  let hasVerifier = 1;
 }
 
 #endif // DSC_DIALECT_PLAN_OPS

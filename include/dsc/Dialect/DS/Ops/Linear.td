@@ -37,7 +37,7 @@ def DS_LinearOp : DS_ComputeOp<"linear", [AttrSizedOperandSegments, Differentiab
                        DefaultValuedAttr<DS_Activation, "Activation::None">:$activation);
   let results = (outs DS_Tensor:$result, Optional<DS_Tensor>:$pre);
   let assemblyFormat = [{
-    $input `,` $weight (`bias` $bias^)? (`residual` $residual^)? attr-dict
+    $input `,` $weight (`bias` $bias^)? (`activation` $activation^)? (`residual` $residual^)? attr-dict
     `:` type($input) `,` type($weight) (`bias` type($bias)^)? (`residual` type($residual)^)?
     `->` type($result) (`pre` type($pre)^)?
   }];
@@ -69,7 +69,7 @@ def DS_LinearInputGradOp : DS_ComputeOp<"linear_input_grad", [AttrSizedOperandSe
                        DefaultValuedAttr<DS_Activation, "Activation::None">:$activation);
   let results = (outs DS_Tensor:$result);
   let assemblyFormat = [{
-    $gradient `,` $weight (`pre` $pre^)? (`residual` $residual^)? attr-dict
+    $gradient `,` $weight (`activation` $activation `at` $pre^)? (`residual` $residual^)? attr-dict
     `:` type($gradient) `,` type($weight) (`pre` type($pre)^)? (`residual` type($residual)^)?
     `->` type($result)
   }];

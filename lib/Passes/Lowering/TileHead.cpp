@@ -1,0 +1,199 @@
+//===- TileHead.cpp - ds-tile-head -----------------------------------------===//
+// Cuts the output head and its loss into runs of rows, so that only one run's logits exist at a
+// time. In training each run goes forward and backward before the next one: the seed of the
+// backward pass depends on the labels alone and is moved in front of the head.
+#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Passes/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace dsc {
+#define GEN_PASS_DEF_DSTILEHEAD
+#include "dsc/Passes/Passes.h.inc"
+} // namespace dsc
+
+using namespace mlir;
+using namespace dsc;
+
+namespace {
+/// The ops of one head; null members do not exist in the program.
+struct Head {
+  ds::LinearOp linear;
+  ds::CrossEntropyOp loss;
+  ds::CrossEntropyGradOp lossGrad;
+  ds::LinearInputGradOp inputGrad;
+  ds::LinearWeightGradOp weightGrad;
+};
+
+/// Creates ops that inherit location and label from the op they are a part of.
+class Maker {
+public:
+  explicit Maker(Operation *before) : builder(before) {}
+  template <typename OpTy, typename... Args> OpTy make(Operation *origin, Args &&...args) {
+    auto op = OpTy::create(builder, origin->getLoc(), std::forward<Args>(args)...);
+    if (Attribute label = origin->getAttr("ds.label"))
+      op->setAttr("ds.label", label);
+    return op;
+  }
+
+private:
+  OpBuilder builder;
+};
+
+struct TileHead : dsc::impl::DsTileHeadBase<TileHead> {
+  using DsTileHeadBase::DsTileHeadBase;
+
+  void runOnOperation() override {
+    if (blockBytes <= 0) {
+      getOperation().emitError("option 'block-bytes' must be positive, got ")
+          << int64_t(blockBytes);
+      return signalPassFailure();
+    }
+    SmallVector<ds::CrossEntropyOp> losses;
+    getOperation().walk([&](ds::CrossEntropyOp op) { losses.push_back(op); });
+    for (ds::CrossEntropyOp loss : losses)
+      if (std::optional<Head> head = match(loss))
+        tile(*head);
+  }
+
+  static std::optional<Head> match(ds::CrossEntropyOp loss);
+  static bool hoistBefore(Value value, Operation *position);
+  void tile(Head head);
+};
+} // namespace
+
+std::optional<Head> TileHead::match(ds::CrossEntropyOp loss) {
+  Head head{loss.getLogits().getDefiningOp<ds::LinearOp>(), loss, {}, {}, {}};
+  if (!head.linear || head.linear.getBias() || head.linear.getResidual() || head.linear.getPre() ||
+      head.linear.getActivation() != ds::Activation::None ||
+      head.linear->getBlock() != loss->getBlock())
+    return std::nullopt;
+  for (Operation *user : head.linear.getResult().getUsers()) {
+    if (user == loss)
+      continue;
+    auto grad = dyn_cast<ds::CrossEntropyGradOp>(user);
+    if (!grad || head.lossGrad || grad.getLse() != loss.getLse() ||
+        grad.getLabels() != loss.getLabels())
+      return std::nullopt;
+    head.lossGrad = grad;
+  }
+  if (!head.lossGrad)
+    return head;
+  for (Operation *user : head.lossGrad.getResult().getUsers()) {
+    if (auto grad = dyn_cast<ds::LinearInputGradOp>(user);
+        grad && !head.inputGrad && !grad.getPre() && !grad.getResidual() &&
+        grad.getWeight() == head.linear.getWeight() &&
+        grad.getTransposeWeight() == head.linear.getTransposeWeight())
+      head.inputGrad = grad;
+    else if (auto weight = dyn_cast<ds::LinearWeightGradOp>(user);
+             weight && !head.weightGrad && weight.getInput() == head.linear.getInput() &&
+             weight.getTransposeWeight() == head.linear.getTransposeWeight())
+      head.weightGrad = weight;
+    else
+      return std::nullopt;
+  }
+  return head;
+}
+
+/// Moves what computes `value` in front of `position`, unless it depends on `position` or has
+/// effects.
+bool TileHead::hoistBefore(Value value, Operation *position) {
+  llvm::SetVector<Operation *> needed;
+  SmallVector<Value> work{value};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != position->getBlock() || op->isBeforeInBlock(position))
+      continue;
+    if (op == position || (!isMemoryEffectFree(op) && !isa<ds::ReadOp>(op)))
+      return false;
+    if (needed.insert(op))
+      work.append(op->operand_begin(), op->operand_end());
+  }
+  SmallVector<Operation *> ordered = needed.takeVector();
+  llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : ordered)
+    op->moveBefore(position);
+  return true;
+}
+
+void TileHead::tile(Head head) {
+  auto logitsType = cast<RankedTensorType>(head.linear.getResult().getType());
+  Type element = logitsType.getElementType();
+  int64_t vocabulary = logitsType.getShape().back();
+  int64_t rows = logitsType.getNumElements() / vocabulary;
+  int64_t rowBytes = vocabulary * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  if (rows * rowBytes <= blockBytes || rows == 1)
+    return;
+  if (head.lossGrad && !hoistBefore(head.lossGrad.getSeed(), head.linear))
+    return;
+  if (head.weightGrad && head.weightGrad.getInit() &&
+      !hoistBefore(head.weightGrad.getInit(), head.linear))
+    return;
+
+  // Equal runs, whole register tiles where that still fits.
+  int64_t limit = std::max<int64_t>(1, blockBytes / rowBytes);
+  int64_t run = llvm::divideCeil(rows, llvm::divideCeil(rows, limit));
+  if (int64_t rounded = llvm::alignTo(run, 16); rounded <= limit)
+    run = rounded;
+
+  Maker maker(head.linear);
+  auto matrix = [&](Value like, int64_t count) -> Type {
+    auto type = cast<RankedTensorType>(like.getType());
+    SmallVector<int64_t> shape{count};
+    if (like != head.loss.getLabels() && like != head.loss.getLosses())
+      shape.push_back(type.getShape().back());
+    return RankedTensorType::get(shape, type.getElementType());
+  };
+  SmallVector<Value> losses, lses, inputGrads;
+  Value weightGrad = head.weightGrad ? head.weightGrad.getInit() : Value();
+  for (int64_t start = 0; start < rows; start += run, ++runs) {
+    int64_t count = std::min(run, rows - start);
+    Value input = head.linear.getInput(), labels = head.loss.getLabels();
+    Value inputRun = maker.make<ds::SliceRowsOp>(head.linear, matrix(input, count), input, start);
+    Value labelsRun = maker.make<ds::SliceRowsOp>(head.loss, matrix(labels, count), labels, start);
+    auto logits =
+        maker.make<ds::LinearOp>(head.linear, matrix(head.linear.getResult(), count), Type(),
+                                 inputRun, head.linear.getWeight(), Value(), Value(),
+                                 head.linear.getTransposeWeight(), ds::Activation::None);
+    Type lossType = matrix(head.loss.getLosses(), count);
+    auto loss = maker.make<ds::CrossEntropyOp>(head.loss, lossType, lossType, logits.getResult(),
+                                               labelsRun);
+    losses.push_back(loss.getLosses());
+    lses.push_back(loss.getLse());
+    if (!head.lossGrad)
+      continue;
+    Value gradient = maker.make<ds::CrossEntropyGradOp>(head.lossGrad, logits.getResult().getType(),
+                                                        logits.getResult(), labelsRun,
+                                                        loss.getLse(), head.lossGrad.getSeed());
+    if (head.inputGrad)
+      inputGrads.push_back(maker.make<ds::LinearInputGradOp>(
+          head.inputGrad, matrix(input, count), gradient, head.inputGrad.getWeight(), Value(),
+          Value(), head.inputGrad.getTransposeWeight(), ds::Activation::None));
+    if (head.weightGrad)
+      weightGrad = maker.make<ds::LinearWeightGradOp>(head.weightGrad, head.weightGrad.getType(),
+                                                      inputRun, gradient, weightGrad,
+                                                      head.weightGrad.getTransposeWeight());
+  }
+
+  auto join = [&](Value whole, ValueRange parts) {
+    if (whole.use_empty())
+      return;
+    Operation *op = whole.getDefiningOp();
+    whole.replaceAllUsesWith(maker.make<ds::ConcatRowsOp>(op, whole.getType(), parts).getResult());
+  };
+  if (head.weightGrad) {
+    head.weightGrad.replaceAllUsesWith(weightGrad);
+    head.weightGrad.erase();
+  }
+  if (head.inputGrad) {
+    join(head.inputGrad.getResult(), inputGrads);
+    head.inputGrad.erase();
+  }
+  if (head.lossGrad)
+    head.lossGrad.erase();
+  join(head.loss.getLosses(), losses);
+  join(head.loss.getLse(), lses);
+  head.loss.erase();
+  head.linear.erase();
+}

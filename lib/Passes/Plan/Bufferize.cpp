@@ -1,0 +1,291 @@
+//===- Bufferize.cpp - which bytes hold each value of a program ------------===//
+// One forward walk. Values start in buffers of their own; a buffer is given its final name when the
+// value is reported, and becomes rows of another one when the value is concatenated. A value that
+// is still needed is never written over: every decision looks at the last use of all values that
+// share the buffer.
+#include "Bufferize.h"
+#include "dsc/Interfaces/Interfaces.h"
+#include <limits>
+
+using namespace mlir;
+using namespace dsc;
+using namespace dsc::plan;
+
+static constexpr int64_t forever = std::numeric_limits<int64_t>::max();
+
+static MemRefType memrefOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+static int64_t bytesOf(Value value) { return byteSize(cast<ShapedType>(value.getType())); }
+
+static bool isVariable(BufferKind kind) {
+  return kind == BufferKind::Parameter || kind == BufferKind::OptimizerState ||
+         kind == BufferKind::Counter;
+}
+
+static int64_t offsetInRoot(Bufferizer::Place place) {
+  int64_t offset = place.offset;
+  for (auto *buffer = place.buffer; buffer->parent; buffer = buffer->parent)
+    offset += buffer->offset;
+  return offset;
+}
+
+Bufferizer::Buffer *Bufferizer::newBuffer(StringRef label, BufferKind kind, Type type) {
+  buffers.push_back({label.str(), kind, memrefOf(type), nullptr, 0, {}});
+  return &buffers.back();
+}
+
+void Bufferizer::hold(Value value, Place place) {
+  places[value] = place;
+  place.buffer->root()->values.push_back(value);
+}
+
+std::string Bufferizer::freshLabel(Operation *op) {
+  std::string label;
+  if (auto name = op->getAttrOfType<StringAttr>("ds.label"))
+    label = name.getValue().str() + ".";
+  label += op->getName().stripDialect();
+  unsigned seen = labels[label]++;
+  return seen ? label + "." + std::to_string(seen) : label;
+}
+
+void Bufferizer::copy(Operation *op, Place from, Place to, MemRefType type) {
+  instructions.push_back({Instruction::Copy, op, {{from, type}, {to, type}}, {}});
+  ++copies;
+}
+
+/// Index of the last op that reads `value`. What is handed out under its own buffer is read for
+/// ever.
+int64_t Bufferizer::lastUse(Value value) {
+  int64_t last = -1;
+  for (Operation *user : value.getUsers()) {
+    bool kept = isa<ds::ReportOp>(user) &&
+                !livesAcrossPrograms(places[value].buffer->root()->kind) &&
+                places[value].buffer->root()->kind != BufferKind::Input;
+    last = std::max(last, kept ? forever : order[user]);
+  }
+  return last;
+}
+
+bool Bufferizer::deadAfter(Buffer *root, int64_t index) {
+  return llvm::all_of(root->values, [&](Value value) { return lastUse(value) <= index; });
+}
+
+LogicalResult Bufferizer::run() {
+  int64_t index = 0;
+  for (Operation &op : func.front()) {
+    if (isa<ds::GuardOp>(op) && guard < 0)
+      guard = index;
+    order[&op] = index++;
+  }
+  for (BlockArgument argument : func.getArguments()) {
+    static constexpr StringRef usual[] = {"tokens", "labels"};
+    unsigned number = argument.getArgNumber();
+    std::string name = number < 2 ? usual[number].str() : "input" + std::to_string(number);
+    if (auto given = func.getArgAttrOfType<StringAttr>(number, "ds.name"))
+      name = given.getValue().str();
+    hold(argument, {newBuffer(name, BufferKind::Input, argument.getType()), 0});
+  }
+  for (Operation &op : func.front())
+    if (failed(place(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Bufferizer::place(Operation *op) {
+  if (isa<func::ReturnOp>(op))
+    return success();
+  if (auto read = dyn_cast<ds::ReadOp>(op))
+    return placeRead(read);
+  if (auto assign = dyn_cast<ds::AssignOp>(op))
+    placeAssign(assign);
+  else if (auto report = dyn_cast<ds::ReportOp>(op))
+    placeReport(report);
+  else if (auto slice = dyn_cast<ds::SliceRowsOp>(op))
+    placeSlice(slice);
+  else if (auto concat = dyn_cast<ds::ConcatRowsOp>(op))
+    placeConcat(concat);
+  else if (isa<ds::GuardOp>(op)) {
+    Instruction instruction{Instruction::Guard, op, {}, {}};
+    for (Value operand : op->getOperands())
+      instruction.operands.push_back({places[operand], memrefOf(operand.getType())});
+    instructions.push_back(std::move(instruction));
+  } else if (isa<InPlaceOpInterface>(op))
+    placeCompute(op);
+  else
+    return op->emitError("cannot turn '") << op->getName() << "' into a kernel launch";
+  return success();
+}
+
+LogicalResult Bufferizer::placeRead(ds::ReadOp op) {
+  std::string name = op.getVariable().str();
+  Buffer *&buffer = variables[name];
+  if (!buffer) {
+    Operation *symbol = SymbolTable::lookupNearestSymbolFrom(op, op.getVariableAttr());
+    BufferKind kind = BufferKind::Hyperparameter;
+    if (auto variable = dyn_cast_or_null<ds::VariableOp>(symbol))
+      kind = variable.getRole() == ds::Role::Parameter        ? BufferKind::Parameter
+             : variable.getRole() == ds::Role::OptimizerState ? BufferKind::OptimizerState
+                                                              : BufferKind::Counter;
+    else if (!isa_and_nonnull<ds::HyperparameterOp>(symbol))
+      return op.emitError("no variable or hyper-parameter named '") << name << "'";
+    buffer = newBuffer(name, kind, op.getType());
+  }
+  hold(op.getResult(), {buffer, 0});
+  return success();
+}
+
+/// The assignment of `value` to `variable`, if it is the only one and nothing reads the variable
+/// before it.
+ds::AssignOp Bufferizer::assignOf(Value value, StringRef variable) {
+  ds::AssignOp found;
+  for (Operation *user : value.getUsers())
+    if (auto assign = dyn_cast<ds::AssignOp>(user); assign && assign.getVariable() == variable) {
+      if (found)
+        return {};
+      found = assign;
+    }
+  if (!found)
+    return {};
+  for (Operation *op = value.getDefiningOp()->getNextNode(); op != found; op = op->getNextNode()) {
+    auto read = dyn_cast<ds::ReadOp>(op);
+    auto assign = dyn_cast<ds::AssignOp>(op);
+    if ((read && read.getVariable() == variable) || (assign && assign.getVariable() == variable))
+      return {};
+  }
+  return found;
+}
+
+bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
+  Value value = op->getOperand(operand);
+  Place place = places[value];
+  Buffer *root = place.buffer->root();
+  if (offsetInRoot(place) || byteSize(root->type) != bytesOf(value) ||
+      bytesOf(op->getResult(result)) != bytesOf(value) || !deadAfter(root, order[op]))
+    return false;
+  for (auto [index, other] : llvm::enumerate(op->getOperands()))
+    if (int64_t(index) != operand && places[other].buffer->root() == root)
+      return false;
+  if (root->kind == BufferKind::Activation)
+    return true;
+  return isVariable(root->kind) && guard >= 0 && guard < order[op] &&
+         assignOf(op->getResult(result), root->label);
+}
+
+void Bufferizer::placeCompute(Operation *op) {
+  auto sharing = cast<InPlaceOpInterface>(op);
+  Instruction launch{Instruction::Launch, op, {}, {}};
+  SmallVector<Place> operandPlaces;
+  for (Value operand : op->getOperands())
+    operandPlaces.push_back(places[operand]);
+  llvm::SmallDenseSet<int64_t> taken;
+  SmallVector<Place> resultPlaces;
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    int64_t operand = sharing.inPlaceOperand(index);
+    if (operand >= 0 && taken.insert(operand).second && canOverwrite(op, index, operand)) {
+      ++inPlace;
+    } else if (operand >= 0 && sharing.mustAlias(index)) {
+      Place work{newBuffer(freshLabel(op), BufferKind::Activation, result.getType()), 0};
+      copy(op, operandPlaces[operand], work, memrefOf(result.getType()));
+      operandPlaces[operand] = work;
+    } else {
+      operand = -1;
+    }
+    launch.resultArgument.push_back(operand);
+    resultPlaces.push_back(
+        operand >= 0
+            ? operandPlaces[operand]
+            : Place{newBuffer(freshLabel(op), BufferKind::Activation, result.getType()), 0});
+  }
+  for (auto [place, operand] : llvm::zip(operandPlaces, op->getOperands()))
+    launch.operands.push_back({place, memrefOf(operand.getType())});
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    if (launch.resultArgument[index] < 0)
+      launch.operands.push_back({resultPlaces[index], memrefOf(result.getType())});
+    hold(result, resultPlaces[index]);
+  }
+  instructions.push_back(std::move(launch));
+}
+
+void Bufferizer::placeSlice(ds::SliceRowsOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t rowBytes = type.getRank() ? bytesOf(op.getResult()) / type.getNumElements() : 0;
+  if (type.getRank() > 1)
+    rowBytes *= type.getShape().back();
+  Place source = places[op.getInput()];
+  hold(op.getResult(), {source.buffer, source.offset + int64_t(op.getStart()) * rowBytes});
+}
+
+void Bufferizer::placeConcat(ds::ConcatRowsOp op) {
+  Buffer *whole = newBuffer(freshLabel(op), BufferKind::Activation, op.getType());
+  int64_t offset = 0;
+  for (Value input : op.getInputs()) {
+    Place place = places[input];
+    Buffer *root = place.buffer->root();
+    bool ownsBuffer =
+        !offsetInRoot(place) && byteSize(root->type) == bytesOf(input) && root != whole;
+    if (root->kind == BufferKind::Activation && ownsBuffer) {
+      root->parent = whole;
+      root->offset = offset;
+      whole->values.append(root->values);
+      root->values.clear();
+    } else {
+      copy(op, place, {whole, offset}, memrefOf(input.getType()));
+    }
+    offset += bytesOf(input);
+  }
+  hold(op.getResult(), {whole, 0});
+}
+
+void Bufferizer::placeReport(ds::ReportOp op) {
+  std::string name = op.getName().str();
+  BufferKind kind =
+      StringRef(name).starts_with("grad:") ? BufferKind::Gradient : BufferKind::Output;
+  Place place = places[op.getValue()];
+  Buffer *root = place.buffer->root();
+  if (root->kind == BufferKind::Activation && !offsetInRoot(place) &&
+      byteSize(root->type) == bytesOf(op.getValue())) {
+    root->label = name;
+    root->kind = kind;
+    root->type = memrefOf(op.getValue().getType());
+    return;
+  }
+  copy(op, place, {newBuffer(name, kind, op.getValue().getType()), 0},
+       memrefOf(op.getValue().getType()));
+}
+
+/// Moves values of `variable` that are read after `index` out of the way of a write there.
+void Bufferizer::keepOldValues(Buffer *variable, int64_t index, Operation *writer) {
+  SmallVector<Value> old, rest;
+  for (Value value : variable->values)
+    (lastUse(value) > index ? old : rest).push_back(value);
+  if (old.empty())
+    return;
+  Buffer *kept = newBuffer(freshLabel(writer), BufferKind::Activation, old.front().getType());
+  kept->type = variable->type;
+  copy(writer, {variable, 0}, {kept, 0}, variable->type);
+  for (Value value : old)
+    places[value].buffer = kept;
+  kept->values = std::move(old);
+  variable->values = std::move(rest);
+}
+
+void Bufferizer::placeAssign(ds::AssignOp op) {
+  std::string name = op.getVariable().str();
+  Place place = places[op.getValue()];
+  Buffer *&buffer = variables[name];
+  if (!buffer) {
+    auto variable =
+        cast<ds::VariableOp>(SymbolTable::lookupNearestSymbolFrom(op, op.getVariableAttr()));
+    BufferKind kind = variable.getRole() == ds::Role::Parameter        ? BufferKind::Parameter
+                      : variable.getRole() == ds::Role::OptimizerState ? BufferKind::OptimizerState
+                                                                       : BufferKind::Counter;
+    buffer = newBuffer(name, kind, op.getValue().getType());
+  }
+  if (place.buffer->root() == buffer) // computed in place, or its own old value
+    return;
+  keepOldValues(buffer, order[op], op);
+  copy(op, place, {buffer, 0}, memrefOf(op.getValue().getType()));
+}

@@ -1,0 +1,136 @@
+//===- ToPlan.cpp - ds-to-plan ---------------------------------------------===//
+// Writes what Bufferizer decided as plan IR: kernels, then one program a function.
+#include "Bufferize.h"
+#include "KernelTable.h"
+#include "dsc/Passes/Passes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <tuple>
+
+namespace dsc {
+#define GEN_PASS_DEF_DSTOPLAN
+#include "dsc/Passes/Passes.h.inc"
+} // namespace dsc
+
+using namespace mlir;
+using namespace dsc;
+using namespace dsc::plan;
+
+/// Text for traces and messages: layer, op, and the parameter it works with.
+static std::string launchLabel(Operation *op) {
+  std::string label;
+  if (auto block = op->getAttrOfType<StringAttr>("ds.label"))
+    label = block.getValue().str() + "/";
+  label += op->getName().stripDialect();
+  for (Value operand : op->getOperands())
+    if (auto read = operand.getDefiningOp<ds::ReadOp>())
+      if (auto variable =
+              SymbolTable::lookupNearestSymbolFrom<ds::VariableOp>(read, read.getVariableAttr());
+          variable && variable.getRole() == ds::Role::Parameter)
+        return label + "(" + read.getVariable().str() + ")";
+  return label;
+}
+
+namespace {
+/// Creates the ops of one program.
+class ProgramWriter {
+public:
+  ProgramWriter(func::FuncOp func, Bufferizer &plan, KernelTable &kernels)
+      : func(func), plan(plan), kernels(kernels), builder(func) {}
+
+  void write() {
+    auto program = ProgramOp::create(builder, func.getLoc(), func.getName());
+    builder.createBlock(&program.getBody());
+    // Kinds in order, so that a reader finds what lives across programs first.
+    for (uint32_t kind = 0; kind <= getMaxEnumValForBufferKind(); ++kind)
+      for (Bufferizer::Buffer &buffer : plan.buffers)
+        if (!buffer.parent && uint32_t(buffer.kind) == kind && isUsed(&buffer))
+          memrefs[&buffer] = BufferOp::create(builder, func.getLoc(), buffer.type, buffer.label,
+                                              buffer.kind, IntegerAttr());
+    for (Bufferizer::Instruction &instruction : plan.instructions)
+      write(instruction);
+  }
+
+private:
+  bool isUsed(Bufferizer::Buffer *buffer) {
+    if (used.empty())
+      for (Bufferizer::Instruction &instruction : plan.instructions)
+        for (Bufferizer::Operand &operand : instruction.operands)
+          used.insert(operand.place.buffer->root());
+    return used.contains(buffer);
+  }
+
+  Value memref(const Bufferizer::Operand &operand, Location loc) {
+    int64_t offset = operand.place.offset;
+    Bufferizer::Buffer *buffer = operand.place.buffer;
+    for (; buffer->parent; buffer = buffer->parent)
+      offset += buffer->offset;
+    Value source = memrefs.lookup(buffer);
+    if (!offset && source.getType() == operand.type)
+      return source;
+    Value &view = views[{buffer, offset, operand.type.getAsOpaquePointer()}];
+    if (!view)
+      view = ViewOp::create(builder, loc, operand.type, source, offset);
+    return view;
+  }
+
+  void write(const Bufferizer::Instruction &instruction) {
+    Location loc = instruction.op->getLoc();
+    SmallVector<Value> operands;
+    for (const Bufferizer::Operand &operand : instruction.operands)
+      operands.push_back(memref(operand, loc));
+    switch (instruction.kind) {
+    case Bufferizer::Instruction::Launch: {
+      StringAttr kernel = kernels.get(instruction.op, instruction.resultArgument);
+      LaunchOp::create(builder, loc, FlatSymbolRefAttr::get(kernel), operands,
+                       builder.getStringAttr(launchLabel(instruction.op)));
+      return;
+    }
+    case Bufferizer::Instruction::Copy:
+      CopyOp::create(builder, loc, operands[0], operands[1]);
+      return;
+    case Bufferizer::Instruction::Guard:
+      GuardOp::create(builder, loc, operands[0], operands[1], operands[2]);
+      return;
+    }
+  }
+
+  func::FuncOp func;
+  Bufferizer &plan;
+  KernelTable &kernels;
+  OpBuilder builder;
+  llvm::DenseMap<Bufferizer::Buffer *, Value> memrefs;
+  llvm::DenseSet<Bufferizer::Buffer *> used;
+  std::map<std::tuple<Bufferizer::Buffer *, int64_t, const void *>, Value>
+      views; // looked up, never walked
+};
+
+struct ToPlan : dsc::impl::DsToPlanBase<ToPlan> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> programs(getOperation().getOps<func::FuncOp>());
+    if (programs.empty())
+      return;
+    KernelTable table(programs.front());
+    for (func::FuncOp func : programs) {
+      if (!llvm::hasSingleElement(func.getBody())) {
+        func.emitError("program '") << func.getName() << "' must be one basic block";
+        return signalPassFailure();
+      }
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.front())))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+      Bufferizer bufferizer(func);
+      if (failed(bufferizer.run()))
+        return signalPassFailure();
+      ProgramWriter(func, bufferizer, table).write();
+      launches += llvm::count_if(bufferizer.instructions, [](const Bufferizer::Instruction &i) {
+        return i.kind == Bufferizer::Instruction::Launch;
+      });
+      inPlace += bufferizer.inPlace;
+      copies += bufferizer.copies;
+    }
+    kernels += table.size();
+    for (func::FuncOp func : programs)
+      func.erase();
+  }
+};
+} // namespace
