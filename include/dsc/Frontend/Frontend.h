@@ -1,0 +1,63 @@
+//===- Frontend.h - model.json to Spec -------------------------------------===//
+// readSpec reads a spec and the config.json it may name, applies --set flags, checks everything,
+// fills in defaults and infers what is left open. All mistakes are reported, not the first alone;
+// each points into the file or the flag it comes from.
+#ifndef DSC_FRONTEND_FRONTEND_H
+#define DSC_FRONTEND_FRONTEND_H
+
+#include "dsc/Frontend/Diagnostic.h"
+#include "dsc/Frontend/Spec.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dsc {
+
+/// One resolved value and where it came from.
+struct Provenance {
+  std::string path;   ///< canonical name: train.optimizer.params.lr
+  std::string value;  ///< as JSON
+  std::string origin; ///< "model.json:12", "default", "inferred from ...", "--set"
+};
+
+/// Evaluate: nothing is trained; steps and training data may be absent, dropout has no effect.
+enum class Purpose { Train, Evaluate };
+
+struct ReadOptions {
+  /// PATH=VALUE, as after --set. Paths in values are relative to the current folder.
+  std::vector<std::string> overrides;
+  Purpose purpose = Purpose::Train;
+  /// Data and weights that the spec names must exist. When false an absent replay file is an error
+  /// only if a value has to be inferred from it.
+  bool needsFiles = true;
+};
+
+struct SpecResult {
+  std::optional<Spec> spec; ///< exactly when `errors` is empty
+  std::vector<Diagnostic> errors;
+  std::vector<Provenance> values; ///< in the order of the spec table
+  bool ok() const { return spec.has_value(); }
+  /// All errors, as printed to stderr.
+  std::string errorText() const;
+};
+
+SpecResult readSpec(const std::string &path, const ReadOptions &options = {});
+
+inline SpecResult readSpec(const std::string &path, const std::vector<std::string> &overrides,
+                           Purpose purpose = Purpose::Train) {
+  ReadOptions options;
+  options.overrides = overrides;
+  options.purpose = purpose;
+  return readSpec(path, options);
+}
+
+/// As readSpec for a text in memory. `name` is shown in errors; relative paths start at `folder`.
+SpecResult readSpecText(std::string text, const std::string &name, const std::string &folder,
+                        const ReadOptions &options = {});
+
+/// The --print-config page: one line for each value, aligned, with its origin.
+std::string printConfig(const SpecResult &result);
+
+} // namespace dsc
+
+#endif // DSC_FRONTEND_FRONTEND_H

@@ -1,0 +1,246 @@
+//===- ResolveTrain.cpp - `train`: batch arithmetic, length, optimizer -----===//
+#include "ResolverAccess.h"
+#include <algorithm>
+
+using namespace dsc;
+
+void Resolver::resolveTrain() {
+  resolveBatch();
+  spec.train.gradientClipping = number("train.gradient_clipping").value;
+  spec.train.seed = seed("train.seed").value;
+  text("train.reproducible");
+  resolveOptimizer();
+  resolveLength();
+  resolveSchedule();
+  checkStepSizes();
+}
+
+void Resolver::resolveBatch() {
+  const char *batchPath = "train.train_batch_size",
+             *microPath = "train.train_micro_batch_size_per_gpu",
+             *accumulationPath = "train.gradient_accumulation_steps";
+  batch = integer(batchPath);
+  Resolved<int64_t> micro = integer(microPath), accumulation = integer(accumulationPath);
+  if (batch.broken || micro.broken || accumulation.broken) {
+    batch.broken = true;
+    return;
+  }
+  std::string product = "train_micro_batch_size_per_gpu × gradient_accumulation_steps";
+  if (!batch.given && !micro.given && replayKnown) {
+    int64_t parts = accumulation.given ? accumulation.value : 1;
+    infer(batch, batchPath, replayBatch, replayName);
+    if (replayBatch % parts == 0)
+      infer(micro, microPath, replayBatch / parts, "train_batch_size");
+  } else if (!batch.given && micro.given) {
+    infer(batch, batchPath, micro.value * (accumulation.given ? accumulation.value : 1), product);
+  } else if (!batch.given) {
+    batch.broken = true;
+    if (options.purpose == Purpose::Train && !(hasReplay && !errors.empty()))
+      errors.error(place("train"), "missing key 'train.train_batch_size': a whole number")
+          .fix("add \"train_batch_size\": 8");
+    return;
+  }
+  if (!accumulation.given) {
+    if (!micro.given)
+      infer(micro, microPath, batch.value, "train_batch_size");
+    infer(accumulation, accumulationPath, std::max<int64_t>(1, batch.value / micro.value),
+          "train_batch_size ÷ train_micro_batch_size_per_gpu");
+  } else if (!micro.given) {
+    infer(micro, microPath, std::max<int64_t>(1, batch.value / accumulation.value),
+          "train_batch_size ÷ gradient_accumulation_steps");
+  }
+  spec.train.batch = batch.value;
+  if (static_cast<__int128>(micro.value) * accumulation.value != batch.value) {
+    errors
+        .error(
+            batch.where,
+            "batch arithmetic does not hold: train_batch_size " + std::to_string(batch.value) +
+                " is not train_micro_batch_size_per_gpu " + std::to_string(micro.value) +
+                " × gradient_accumulation_steps " + std::to_string(accumulation.value) +
+                " × 1 rank = " + toString(static_cast<__int128>(micro.value) * accumulation.value))
+        .note(shown(batchPath, batch) + ", " + shown(microPath, micro) + ", " +
+              shown(accumulationPath, accumulation))
+        .fix("leave one of the three out, or write \"auto\": it is inferred");
+    batch.broken = true;
+    return;
+  }
+  if (replayKnown && batch.value != replayBatch) {
+    errors
+        .error(batch.where, "'train.train_batch_size' is " + std::to_string(batch.value) +
+                                ", but " + replayName + " has batches of " +
+                                std::to_string(replayBatch))
+        .note(shown(batchPath, batch))
+        .fix("--set train.train_batch_size=" + std::to_string(replayBatch));
+    batch.broken = true;
+  }
+  if (accumulation.value > 1)
+    errors
+        .error(accumulation.given ? accumulation.where : micro.where,
+               "gradient accumulation is not available yet: " +
+                   shown(accumulationPath, accumulation))
+        .note(shown(batchPath, batch) + ", " + shown(microPath, micro))
+        .fix("--set train.train_micro_batch_size_per_gpu=" + std::to_string(batch.value) +
+             " --set train.gradient_accumulation_steps=1");
+}
+
+void Resolver::resolveLength() {
+  TrainSpec &t = spec.train;
+  Resolved<int64_t> steps = integer("train.steps"), epochs = integer("train.epochs");
+  if (steps.broken || epochs.broken)
+    return;
+  if (steps.given && epochs.given) {
+    errors.error(epochs.where, "'train.steps' and 'train.epochs' are both given")
+        .note(shown("steps", steps) + ", " + shown("epochs", epochs))
+        .fix("remove one of them");
+    return;
+  }
+  if (epochs.given && hasReplay) {
+    errors.error(epochs.where, "a replay file is read once: 'epochs' has no meaning for it")
+        .fix("remove 'epochs'");
+    return;
+  }
+  if (replayKnown && steps.given && steps.value > replayRows) {
+    errors
+        .error(steps.where, "'train.steps' is " + std::to_string(steps.value) + ", but " +
+                                replayName + " has " + std::to_string(replayRows) +
+                                (replayRows == 1 ? " batch" : " batches"))
+        .fix("--set train.steps=" + std::to_string(replayRows));
+    return;
+  }
+  if (!steps.given && !epochs.given) {
+    if (replayKnown)
+      infer(steps, "train.steps", replayRows, replayName);
+    else if (options.purpose == Purpose::Train && !(hasReplay && !errors.empty()))
+      errors
+          .error(place("train"), "missing key 'train.steps' (or 'train.epochs'): how long to train")
+          .fix("add \"steps\": 1000");
+  }
+  t.steps = steps.value;
+  t.epochs = epochs.value;
+}
+
+void Resolver::belongs(std::string_view section, const std::string &type) {
+  std::string prefix = std::string(section) + ".params.";
+  for (const SpecKey &key : specTable()) {
+    if (key.belongsTo.empty() || key.path.rfind(prefix, 0) != 0)
+      continue;
+    const JsonNode *node = find(key.path);
+    bool fits = std::find(key.belongsTo.begin(), key.belongsTo.end(), type) != key.belongsTo.end();
+    if (!node || fits || node->is(JsonNode::Kind::Invalid))
+      continue;
+    errors
+        .error(node->where, "'" + std::string(key.path) + "' is a parameter of " +
+                                std::string(key.belongsTo[0]) + ", the optimizer is " + type)
+        .fix("remove '" + std::string(key.name()) + "'");
+  }
+}
+
+void Resolver::resolveOptimizer() {
+  TrainSpec &t = spec.train;
+  Resolved<std::string> type = text("train.optimizer.type");
+  t.lr = number("train.optimizer.params.lr").value;
+  t.weightDecay = number("train.optimizer.params.weight_decay").value;
+  if (type.broken)
+    return;
+  belongs("train.optimizer", type.value);
+  if (type.value == "SGD") {
+    t.optimizer = OptimizerKind::Sgd;
+    t.decoupledDecay = false;
+    t.momentum = number("train.optimizer.params.momentum").value;
+    Resolved<bool> nesterov = boolean("train.optimizer.params.nesterov");
+    t.nesterov = nesterov.value;
+    if (t.nesterov && t.momentum == 0)
+      errors.error(nesterov.where, "'nesterov' needs a 'momentum' above 0");
+    return;
+  }
+  const JsonNode *betas = find("train.optimizer.params.betas");
+  if (betas && betas->is(JsonNode::Kind::List) && betas->items.size() != 2) {
+    errors.error(betas->where,
+                 "'train.optimizer.params.betas' has " + std::to_string(betas->items.size()) +
+                     (betas->items.size() == 1 ? " item" : " items") + ", expected 2");
+  } else {
+    bool given = betas && betas->is(JsonNode::Kind::List);
+    t.beta1 = given ? betas->items[0].number : 0.9;
+    t.beta2 = given ? betas->items[1].number : 0.999;
+    record("train.optimizer.params.betas", {t.beta1, t.beta2},
+           given ? shortPlace(betas->where) : "default");
+  }
+  t.eps = number("train.optimizer.params.eps").value;
+  Resolved<bool> decoupled = boolean("train.optimizer.params.adam_w_mode");
+  t.decoupledDecay = type.value == "AdamW" || decoupled.value;
+  if (type.value == "AdamW") {
+    if (decoupled.given && !decoupled.value)
+      errors.error(decoupled.where, "'adam_w_mode' is false, but the optimizer is AdamW")
+          .fix("write \"type\": \"Adam\"");
+    records.erase("train.optimizer.params.adam_w_mode");
+  }
+  t.optimizer = type.value == "AdamW" ? OptimizerKind::AdamW : OptimizerKind::Adam;
+}
+
+void Resolver::resolveSchedule() {
+  TrainSpec &t = spec.train;
+  Resolved<std::string> type = text("train.scheduler.type");
+  t.schedule = type.value == "linear"   ? ScheduleKind::Linear
+               : type.value == "cosine" ? ScheduleKind::Cosine
+                                        : ScheduleKind::Constant;
+  Resolved<int64_t> warmup = integer("train.scheduler.params.warmup_steps"),
+                    total = integer("train.scheduler.params.total_steps");
+  Resolved<double> floor = number("train.scheduler.params.min_lr");
+  if (!total.given && t.steps > 0)
+    infer(total, "train.scheduler.params.total_steps", t.steps, "train.steps");
+  t.warmupSteps = warmup.value;
+  t.totalSteps = total.value;
+  t.minLr = floor.value;
+  if (!warmup.broken && !total.broken && total.value > 0 && warmup.value > total.value)
+    errors
+        .error(warmup.where, "warm-up is longer than training: " + shown("warmup_steps", warmup) +
+                                 " vs " + shown("total_steps", total))
+        .fix("at most " + std::to_string(total.value) + " warm-up steps");
+  const JsonNode *rate = find("train.optimizer.params.lr");
+  bool rateBroken = rate && rate->is(JsonNode::Kind::Invalid);
+  if (!floor.broken && !rateBroken && floor.value > t.lr)
+    errors.error(floor.where, "'min_lr' " + nlohmann::json(floor.value).dump() +
+                                  " is above the peak 'lr' " + nlohmann::json(t.lr).dump() + " (" +
+                                  records["train.optimizer.params.lr"].origin + ")");
+}
+
+void Resolver::checkStepSizes() {
+  if (batch.broken || sequence.broken || spec.data.seqLength < 1)
+    return;
+  const ModelSpec &m = spec.model;
+  __int128 tokens = static_cast<__int128>(batch.value) * spec.data.seqLength;
+  __int128 widest = std::max({3 * static_cast<__int128>(m.width), static_cast<__int128>(m.inner)});
+  __int128 bytes = tokens * widest * 4;
+  if (tokens > 2147483647 || bytes > static_cast<__int128>(1) << 47)
+    errors
+        .error(batch.where, "a step has " + std::to_string(batch.value) + " × " +
+                                std::to_string(spec.data.seqLength) + " = " + toString(tokens) +
+                                " tokens and an activation of " + toString(bytes) +
+                                " bytes; the limits are 2147483647 tokens and 2^47 bytes")
+        .note(shown("train_batch_size", batch) + ", " + shown("seq_length", sequence));
+}
+
+void Resolver::resolveRun() {
+  EvaluationSpec &e = spec.evaluation;
+  Resolved<int64_t> every = integer("evaluation.every");
+  e.every = every.value;
+  const JsonNode *node;
+  Resolved<int64_t> batches = start<int64_t>("evaluation.batches", node);
+  e.batches =
+      batches.given && node->is(JsonNode::Kind::Integer) ? static_cast<int64_t>(node->integer) : 0;
+  record("evaluation.batches", e.batches, batches.origin + (e.batches == 0 ? " (all)" : ""));
+  bool hasValidation = find("data.validation") || spec.data.validationFraction > 0;
+  if (every.given && every.value > 0 && !hasValidation)
+    errors
+        .error(every.where, "'evaluation.every' is " + std::to_string(every.value) +
+                                ", but there is no validation data")
+        .fix("add \"validation\": [{\"path\": \"FILE\"}] or \"validation_fraction\": 0.05 to "
+             "'data'");
+  spec.checkpointDir = text("checkpoint.dir").value;
+  spec.logDir = text("log.dir").value;
+  Resolved<int64_t> lines = integer("log.every"), older = integer("train.steps_per_print");
+  if (!lines.given && !lines.broken && older.given)
+    infer(lines, "log.every", older.value, "train.steps_per_print (" + older.origin + ")");
+  records.erase("train.steps_per_print");
+  spec.logEvery = lines.value;
+}

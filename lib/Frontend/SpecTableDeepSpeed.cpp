@@ -1,0 +1,192 @@
+//===- SpecTableDeepSpeed.cpp - keys of ds_config.json without use yet -----===//
+// A ds_config.json that uses none of these features passes as it is; one that does is refused by
+// name.
+#include "SpecTableRows.h"
+
+using namespace dsc;
+
+static void addHalfPrecisionRows(std::vector<SpecKey> &t) {
+  constexpr std::string_view off = "float16 is off";
+  t.push_back({.path = "train.fp16", .types = TObject, .doc = "Training in float16."});
+  t.push_back({.path = "train.fp16.enabled",
+               .types = TBool | TAuto,
+               .use = KeyUse::Limited,
+               .only = R"([false, "auto"])",
+               .reason = "training computes in float32",
+               .doc = "Switch."});
+  for (auto path : {"train.fp16.loss_scale", "train.fp16.min_loss_scale"})
+    t.push_back({.path = path,
+                 .types = TNumber | TAuto,
+                 .min = 0,
+                 .use = KeyUse::Ignored,
+                 .reason = off,
+                 .doc = "Of loss scaling."});
+  for (auto path :
+       {"train.fp16.loss_scale_window", "train.fp16.initial_scale_power", "train.fp16.hysteresis"})
+    t.push_back({.path = path,
+                 .types = TInteger | TAuto,
+                 .min = 0,
+                 .use = KeyUse::Ignored,
+                 .reason = off,
+                 .doc = "Of loss scaling."});
+  for (auto path : {"train.fp16.auto_cast", "train.fp16.consecutive_hysteresis",
+                    "train.fp16.fp16_master_weights_and_grads"})
+    t.push_back({.path = path,
+                 .types = TBool | TAuto,
+                 .use = KeyUse::Ignored,
+                 .reason = off,
+                 .doc = "Of float16."});
+  t.push_back({.path = "train.bf16",
+               .types = TObject,
+               .aliases = {"bfloat16"},
+               .doc = "Training in bfloat16."});
+  t.push_back({.path = "train.bf16.enabled",
+               .types = TBool | TAuto,
+               .use = KeyUse::Limited,
+               .only = R"([false, "auto"])",
+               .reason = "training computes in float32",
+               .doc = "Switch."});
+  for (auto path : {"train.bf16.immediate_grad_update", "train.bf16.check_grad_overflow"})
+    t.push_back({.path = path,
+                 .types = TBool,
+                 .use = KeyUse::Ignored,
+                 .reason = "bfloat16 is off",
+                 .doc = "Of bfloat16."});
+}
+
+static void addZeroRows(std::vector<SpecKey> &t) {
+  constexpr std::string_view off = "the stage is 0";
+  t.push_back({.path = "train.zero_optimization",
+               .types = TObject,
+               .doc = "Sharding of optimizer, gradients, weights."});
+  t.push_back({.path = "train.zero_optimization.stage",
+               .types = TInteger | TAuto,
+               .use = KeyUse::Limited,
+               .only = R"([0, "auto"])",
+               .reason = "training runs on one rank",
+               .doc = "0 to 3."});
+  for (auto path :
+       {"train.zero_optimization.offload_optimizer", "train.zero_optimization.offload_param"})
+    t.push_back({.path = path,
+                 .types = TObject | TNull,
+                 .use = KeyUse::Ignored,
+                 .reason = off,
+                 .doc = "Where shards live.",
+                 .opaque = true});
+  for (auto path :
+       {"train.zero_optimization.allgather_partitions", "train.zero_optimization.overlap_comm",
+        "train.zero_optimization.reduce_scatter", "train.zero_optimization.contiguous_gradients",
+        "train.zero_optimization.round_robin_gradients", "train.zero_optimization.grad_hooks",
+        "train.zero_optimization.elastic_checkpoint",
+        "train.zero_optimization.load_from_fp32_weights", "train.zero_optimization.cpu_offload",
+        "train.zero_optimization.ignore_unused_parameters",
+        "train.zero_optimization.zero_quantized_weights",
+        "train.zero_optimization.zero_quantized_gradients",
+        "train.zero_optimization.zero_quantized_nontrainable_weights"})
+    t.push_back({.path = path,
+                 .types = TBool | TNull | TAuto,
+                 .use = KeyUse::Ignored,
+                 .reason = off,
+                 .doc = "Of sharding."});
+  t.push_back({.path = "train.zero_optimization.stage3_gather_16bit_weights_on_model_save",
+               .types = TBool | TAuto,
+               .aliases = {"stage3_gather_fp16_weights_on_model_save"},
+               .use = KeyUse::Ignored,
+               .reason = off,
+               .doc = "Of saving."});
+  for (auto path :
+       {"train.zero_optimization.allgather_bucket_size",
+        "train.zero_optimization.reduce_bucket_size", "train.zero_optimization.sub_group_size",
+        "train.zero_optimization.stage3_max_live_parameters",
+        "train.zero_optimization.stage3_max_reuse_distance",
+        "train.zero_optimization.stage3_prefetch_bucket_size",
+        "train.zero_optimization.stage3_param_persistence_threshold",
+        "train.zero_optimization.zero_hpz_partition_size",
+        "train.zero_optimization.mics_shard_size"})
+    t.push_back({.path = path,
+                 .types = TNumber | TAuto,
+                 .use = KeyUse::Ignored,
+                 .reason = off,
+                 .doc = "Sizes of sharding."});
+}
+
+void dsc::addDeepSpeedRows(std::vector<SpecKey> &t) {
+  addHalfPrecisionRows(t);
+  addZeroRows(t);
+  t.push_back({.path = "train.steps_per_print",
+               .types = TInteger | TAuto,
+               .inferred = "as log.every",
+               .min = 1,
+               .max = 1e12,
+               .unit = "steps",
+               .doc = "DeepSpeed's name for `log.every`, which goes first."});
+  constexpr std::string_view printing = "about what DeepSpeed prints";
+  for (auto path : {"train.wall_clock_breakdown", "train.dump_state", "train.memory_breakdown"})
+    t.push_back({.path = path,
+                 .types = TBool | TAuto,
+                 .use = KeyUse::Ignored,
+                 .reason = printing,
+                 .doc = "Printing in DeepSpeed."});
+  constexpr std::string_view alone = "there is one rank";
+  for (auto path : {"train.prescale_gradients", "train.fp32_allreduce", "train.disable_allgather",
+                    "train.zero_allow_untested_optimizer", "train.zero_force_ds_cpu_optimizer",
+                    "train.use_data_before_expert_parallel_"})
+    t.push_back({.path = path,
+                 .types = TBool | TAuto,
+                 .use = KeyUse::Ignored,
+                 .reason = alone,
+                 .doc = "Between ranks in DeepSpeed."});
+  t.push_back({.path = "train.gradient_predivide_factor",
+               .types = TNumber | TAuto,
+               .use = KeyUse::Ignored,
+               .reason = alone,
+               .doc = "Between ranks in DeepSpeed."});
+  for (auto path : {"train.communication_data_type", "train.seq_parallel_communication_data_type"})
+    t.push_back({.path = path,
+                 .types = TString | TNull | TAuto,
+                 .use = KeyUse::Ignored,
+                 .reason = alone,
+                 .doc = "Between ranks in DeepSpeed."});
+  t.push_back({.path = "train.sparse_gradients",
+               .types = TBool,
+               .use = KeyUse::Limited,
+               .only = "[false]",
+               .doc = "Sparse gradients of embeddings."});
+  t.push_back({.path = "train.dataloader_drop_last",
+               .types = TBool,
+               .use = KeyUse::Limited,
+               .only = "[false]",
+               .reason = "the last batch of an epoch is filled with uncounted rows",
+               .doc = "Drop the last batch."});
+  for (auto path : {"train.amp",
+                    "train.data_types",
+                    "train.aio",
+                    "train.activation_checkpointing",
+                    "train.sparse_attention",
+                    "train.autotuning",
+                    "train.flops_profiler",
+                    "train.comms_logger",
+                    "train.tensorboard",
+                    "train.wandb",
+                    "train.csv_monitor",
+                    "train.comet",
+                    "train.monitor_config",
+                    "train.compression_training",
+                    "train.data_efficiency",
+                    "train.curriculum_learning",
+                    "train.elasticity",
+                    "train.eigenvalue",
+                    "train.progressive_layer_drop",
+                    "train.hybrid_engine",
+                    "train.compile",
+                    "train.tensor_parallel",
+                    "train.pipeline",
+                    "train.nebula",
+                    "train.checkpoint",
+                    "train.quantize_training",
+                    "train.weight_quantization",
+                    "train.load_universal_checkpoint",
+                    "train.timers"})
+    t.push_back(
+        {.path = path, .types = TAny, .use = KeyUse::Absent, .doc = "A feature of DeepSpeed."});
+}

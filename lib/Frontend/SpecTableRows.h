@@ -1,0 +1,13 @@
+//===- SpecTableRows.h - the parts of the spec table -----------------------===//
+#ifndef DSC_LIB_FRONTEND_SPECTABLEROWS_H
+#define DSC_LIB_FRONTEND_SPECTABLEROWS_H
+
+#include "dsc/Frontend/SpecTable.h"
+
+namespace dsc {
+void addModelRows(std::vector<SpecKey> &table);
+void addTrainRows(std::vector<SpecKey> &table);
+void addDeepSpeedRows(std::vector<SpecKey> &table);
+} // namespace dsc
+
+#endif // DSC_LIB_FRONTEND_SPECTABLEROWS_H
