@@ -13,6 +13,10 @@ using namespace dsc;
 const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
   static const llvm::StringMap<std::unique_ptr<KernelGenerator>> generators = [] {
     llvm::StringMap<std::unique_ptr<KernelGenerator>> map;
+    map["ds.linear"] = createLinearGenerator();
+    map["ds.linear_input_grad"] = createLinearInputGradGenerator();
+    map["ds.linear_weight_grad"] = createLinearWeightGradGenerator();
+    map["ds.bias_grad"] = createBiasGradGenerator();
     return map;
   }();
   auto found = generators.find(opName);

@@ -11,8 +11,8 @@
 
 namespace dsc {
 
-using llvm::function_ref;
-using llvm::SmallVector;
+using mlir::function_ref;
+using mlir::SmallVector;
 using mlir::Value;
 using mlir::ValueRange;
 

@@ -7,6 +7,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <dlfcn.h>
 #include <thread>
 
@@ -19,10 +20,17 @@ KernelMemory::KernelMemory(int64_t bytes) {
   std::memset(data_.get(), 0xff, size);
 }
 
+static double threadSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
 /// Threads that wait between runs by spinning, then yielding: a run is short and nothing else is
 /// going on.
 struct KernelRunner::Pool {
   Pool(unsigned threads, int64_t workspaceBytes) {
+    busy.resize(threads);
     for (unsigned i = 0; i < threads; ++i)
       workspaces.emplace_back(workspaceBytes);
     for (unsigned i = 1; i < threads; ++i)
@@ -48,8 +56,10 @@ struct KernelRunner::Pool {
   void share(unsigned i) {
     int64_t n = workspaces.size();
     int64_t low = items * i / n, high = items * (i + 1) / n;
+    double start = threadSeconds();
     if (low < high)
       function(arguments, low, high, workspaces[i].data());
+    busy[i] = threadSeconds() - start;
   }
   void work(unsigned i) {
     for (uint64_t seen = 0;;) {
@@ -65,6 +75,7 @@ struct KernelRunner::Pool {
   }
 
   std::vector<KernelMemory> workspaces;
+  std::vector<double> busy; ///< processor seconds of each thread's share of the last run
   std::vector<std::thread> workers;
   std::atomic<uint64_t> generation = 0;
   std::atomic<uint64_t> running = 0;
@@ -134,8 +145,9 @@ KernelRunner::~KernelRunner() {
     dlclose(library_);
 }
 
-void KernelRunner::run(ArrayRef<void *> arguments, unsigned threads) {
+double KernelRunner::run(ArrayRef<void *> arguments, unsigned threads) {
   if (!pool_ || pool_->workspaces.size() != threads)
     pool_ = std::make_unique<Pool>(threads, workspaceBytes_);
   pool_->run(function_, arguments.data(), items_);
+  return *llvm::max_element(pool_->busy);
 }

@@ -1,0 +1,187 @@
+//===- gemm.cpp - dsc-bench-kernels: times the generated kernel of one op --===//
+// Takes shorthands for matrix products or any ds op as MLIR text; prints GFLOP/s and GB/s, best and
+// median over rounds.
+#include "dsc/Codegen/KernelRunner.h"
+#include "dsc/Dialect/DS/DS.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+using namespace mlir;
+using namespace dsc;
+
+static llvm::cl::list<std::string> workloads(
+    llvm::cl::Positional, llvm::cl::OneOrMore,
+    llvm::cl::desc(
+        "<workload>...: nn:MxNxK, nt:MxNxK, ig:MxNxK, igt:MxNxK, wg:MxNxK, wgt:MxNxK or a "
+        ".mlir file with one ds op in a function"));
+static llvm::cl::opt<std::string> targetName("target", llvm::cl::init("native"),
+                                             llvm::cl::desc("instruction set, x86-64-v2 to v4"));
+static llvm::cl::opt<unsigned> threads("workers", llvm::cl::init(1), llvm::cl::desc("threads"));
+static llvm::cl::opt<unsigned> rounds("rounds", llvm::cl::init(5), llvm::cl::desc("timed rounds"));
+static llvm::cl::opt<double> seconds("seconds", llvm::cl::init(0.3),
+                                     llvm::cl::desc("shortest time of a round"));
+static llvm::cl::opt<bool>
+    wall("wall", llvm::cl::desc("elapsed time; default: processor time of the slowest "
+                                "thread, which other programs disturb less"));
+static llvm::cl::opt<std::string> imageFile("image",
+                                            llvm::cl::desc("also write the last ELF image here"));
+
+/// MLIR text of a shorthand, or the text of a file. M, N, K are rows, columns and depth of the
+/// product itself.
+static std::string textOf(StringRef workload) {
+  auto [kind, sizes] = workload.split(':');
+  SmallVector<StringRef> parts;
+  sizes.split(parts, 'x');
+  int64_t m, n, k;
+  if (parts.size() != 3 || parts[0].getAsInteger(10, m) || parts[1].getAsInteger(10, n) ||
+      parts[2].getAsInteger(10, k)) {
+    auto file = llvm::MemoryBuffer::getFile(workload, /*IsText=*/true);
+    return file ? (*file)->getBuffer().str() : std::string();
+  }
+  auto tensor = [](int64_t rows, int64_t columns) {
+    return llvm::formatv("tensor<{0}x{1}xf32>", rows, columns).str();
+  };
+  std::string a = tensor(m, k), b = tensor(k, n), bT = tensor(n, k), aT = tensor(k, m),
+              c = tensor(m, n);
+  std::string op, x, y;
+  if (kind == "nn" || kind == "nt")
+    op = "ds.linear", x = a, y = kind == "nt" ? bT : b;
+  else if (kind == "ig" || kind == "igt")
+    op = "ds.linear_input_grad", x = a, y = kind == "igt" ? b : bT;
+  else if (kind == "wg" || kind == "wgt")
+    op = "ds.linear_weight_grad", x = kind == "wgt" ? b : aT, y = kind == "wgt" ? aT : b;
+  else
+    return {};
+  const char *mark = kind == "nt" || kind == "igt" || kind == "wgt" ? " {transpose_weight}" : "";
+  return llvm::formatv(
+      "func.func @f(%x: {0}, %y: {1}) -> {2} {{\n  %r = {3} %x, %y{4} : {0}, {1} -> {2}\n"
+      "  return %r : {2}\n}\n",
+      x, y, c, op, mark);
+}
+
+/// The flags, read once: linking a kernel resets LLVM's command-line options.
+struct Settings {
+  unsigned threads, rounds;
+  double seconds;
+  bool wall;
+  std::string imageFile;
+};
+
+static bool bench(StringRef workload, const Target &target, const Settings &settings,
+                  MLIRContext &context) {
+  std::string text = textOf(workload);
+  if (text.empty()) {
+    llvm::errs() << "dsc-bench-kernels: '" << workload
+                 << "' is neither a shorthand nor a readable file\n";
+    return false;
+  }
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return false;
+  Operation *op = nullptr;
+  module->walk([&](Operation *candidate) {
+    if (!op && findGenerator(candidate->getName().getStringRef()))
+      op = candidate;
+  });
+  if (!op) {
+    llvm::errs() << "dsc-bench-kernels: '" << workload << "' has no op with a kernel generator\n";
+    return false;
+  }
+
+  using Clock = std::chrono::steady_clock;
+  auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  Clock::time_point start = Clock::now();
+  FailureOr<std::unique_ptr<KernelRunner>> runner = KernelRunner::create(op, target);
+  if (failed(runner))
+    return false;
+  double compile = since(start);
+  if (!settings.imageFile.empty()) {
+    std::error_code error;
+    llvm::raw_fd_ostream(settings.imageFile, error) << (*runner)->image();
+  }
+  if (!hostSupports(target)) {
+    llvm::outs() << workload << " " << target.name << ": compiled in "
+                 << llvm::format("%.2f s", compile) << "; this CPU cannot run it\n";
+    return true;
+  }
+
+  std::vector<KernelMemory> memory;
+  SmallVector<void *> arguments;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (int64_t bytes : (*runner)->argumentBytes()) {
+    float *values = memory.emplace_back(bytes).as<float>();
+    for (int64_t i = 0; i < bytes / 4; ++i)
+      values[i] = uniform(random);
+    arguments.push_back(values);
+  }
+  // Token ids and labels: small and not negative.
+  for (auto [i, type] : llvm::enumerate(op->getOperandTypes()))
+    if (cast<ShapedType>(type).getElementType().isInteger(32))
+      std::fill_n(static_cast<int32_t *>(arguments[i]), cast<ShapedType>(type).getNumElements(), 1);
+
+  auto repeat = [&](int64_t times) {
+    Clock::time_point begin = Clock::now();
+    double busy = 0;
+    for (int64_t i = 0; i < times; ++i)
+      busy += (*runner)->run(arguments, settings.threads);
+    return (settings.wall ? since(begin) : busy) / times;
+  };
+  double once = repeat(1);
+  once = std::min(once, repeat(1));
+  int64_t times = std::max<int64_t>(1, static_cast<int64_t>(settings.seconds / once));
+  std::vector<double> measured;
+  for (unsigned i = 0; i < settings.rounds; ++i)
+    measured.push_back(repeat(times));
+  llvm::sort(measured);
+  auto cost = cast<CostOpInterface>(op);
+  double flops = cost.flops(), bytes = cost.bytesRead() + cost.bytesWritten();
+  if (auto linear = StringRef(textOf(workload)).contains("ds.linear");
+      linear && workload.contains(':')) {
+    SmallVector<StringRef> parts;
+    workload.split(':').second.split(parts, 'x');
+    flops = 2;
+    for (StringRef part : parts)
+      flops *= std::stod(part.str());
+  }
+  double best = measured.front(), median = measured[measured.size() / 2];
+  llvm::outs() << llvm::formatv(
+      "{0,-28} {1} {2}T  best {3:f3} ms {4:f1} GFLOP/s {5:f1} GB/s  median {6:f3} ms "
+      "{7:f1} GFLOP/s  (items {8}, compile {9:f2} s)\n",
+      workload, target.name, settings.threads, best * 1e3, flops / best / 1e9, bytes / best / 1e9,
+      median * 1e3, flops / median / 1e9, (*runner)->items(), compile);
+  return true;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::ParseCommandLineOptions(argc, argv,
+                                    "Times generated kernels\n\n"
+                                    "  dsc-bench-kernels nn:1024x3072x768 --workers=2\n"
+                                    "  dsc-bench-kernels norm.mlir --target=x86-64-v2\n");
+  const Target *target = findTarget(targetName);
+  if (!target) {
+    llvm::errs() << "dsc-bench-kernels: no target '" << targetName << "'\n";
+    return 2;
+  }
+  MLIRContext context;
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  const Settings settings{threads, rounds, seconds, wall, imageFile};
+  const std::vector<std::string> all(workloads.begin(), workloads.end());
+  for (const std::string &workload : all)
+    if (!bench(workload, *target, settings, context))
+      return 1;
+  return 0;
+}

@@ -1,0 +1,236 @@
+//===- MatmulTest.cpp - generated products against plain loops -------------===//
+// Every linear op, on every instruction set this CPU has, at shapes around the edges of tiles and
+// blocks, against sums in double. The bound is the standard one for any order of summation: (k + 4)
+// unit roundoffs of sum |a b|.
+#include "dsc/Codegen/KernelRunner.h"
+#include "dsc/Dialect/DS/DS.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace dsc;
+
+namespace {
+
+constexpr double kRoundoff = 0x1p-24;
+
+struct Shape {
+  int64_t m, n, k;
+};
+
+const Shape kShapes[] = {{1, 1, 1},     {5, 7, 3},      {6, 16, 8},    {7, 17, 9},
+                         {16, 6, 5},    {13, 31, 257},  {25, 65, 128}, {111, 60, 180},
+                         {60, 131, 37}, {131, 180, 60}, {3, 3100, 20}, {205, 24, 513}};
+
+std::string tensor(int64_t rows, int64_t columns) {
+  return llvm::formatv("tensor<{0}x{1}xf32>", rows, columns);
+}
+
+/// A compiled op with its memory.
+struct Case {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<KernelRunner> runner;
+  std::vector<KernelMemory> memory;
+  std::vector<void *> arguments;
+
+  Case(const std::string &signature, const std::string &body, const Target &target) {
+    context.loadDialect<ds::DSDialect, func::FuncDialect>();
+    std::string text = "func.func @f(" + signature + ") {\n" + body + "\nreturn\n}\n";
+    module = parseSourceString<ModuleOp>(text, &context);
+    if (!module)
+      return;
+    auto function = *module->getOps<func::FuncOp>().begin();
+    Operation *op = &function.getBody().front().front();
+    FailureOr<std::unique_ptr<KernelRunner>> made = KernelRunner::create(op, target);
+    if (failed(made))
+      return;
+    runner = std::move(*made);
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (unsigned i = 0; i < runner->argumentBytes().size(); ++i) {
+      float *values = memory.emplace_back(runner->argumentBytes()[i]).as<float>();
+      if (i < op->getNumOperands())
+        for (int64_t j = 0; j < runner->argumentBytes()[i] / 4; ++j)
+          values[j] = uniform(random);
+      arguments.push_back(values);
+    }
+  }
+  const float *at(unsigned i) const { return memory[i].as<float>(); }
+  float *result(unsigned r) const { return memory[runner->resultArguments()[r]].as<float>(); }
+};
+
+using Element = std::function<float(int64_t, int64_t)>;
+
+/// What is added to a sum: at most two terms.
+using Extra = std::function<std::array<double, 2>(int64_t, int64_t)>;
+
+/// Checks result(i, j) = extra(i, j) + sum_p a(i, p) b(p, j).
+void check(const float *result, Shape shape, const Element &a, const Element &b, const Extra &extra,
+           const std::string &what) {
+  for (int64_t i = 0; i < shape.m; ++i)
+    for (int64_t j = 0; j < shape.n; ++j) {
+      auto [first, second] = extra(i, j);
+      double sum = first + second, size = std::abs(first) + std::abs(second);
+      for (int64_t p = 0; p < shape.k; ++p) {
+        double product = static_cast<double>(a(i, p)) * b(p, j);
+        sum += product;
+        size += std::abs(product);
+      }
+      ASSERT_NEAR(result[i * shape.n + j], sum, (shape.k + 4) * kRoundoff * size)
+          << what << " at " << i << ", " << j;
+    }
+}
+
+std::vector<const Target *> runnable() {
+  std::vector<const Target *> targets;
+  for (const Target &target : allTargets())
+    if (hostSupports(target))
+      targets.push_back(&target);
+  return targets;
+}
+
+std::string name(const char *op, Shape shape, const Target &target) {
+  return llvm::formatv("{0} {1}x{2}x{3} {4}", op, shape.m, shape.n, shape.k, target.name);
+}
+
+std::array<double, 2> none(int64_t, int64_t) { return {0, 0}; }
+
+TEST(Matmul, LinearWithBiasAndResidual) {
+  for (const Target *target : runnable())
+    for (bool transposed : {false, true})
+      for (Shape s : kShapes) {
+        std::string x = tensor(s.m, s.k), r = tensor(s.m, s.n);
+        std::string w = transposed ? tensor(s.n, s.k) : tensor(s.k, s.n);
+        std::string bias = llvm::formatv("tensor<{0}xf32>", s.n);
+        Case c("%x: " + x + ", %w: " + w + ", %b: " + bias + ", %s: " + r,
+               "%r = ds.linear %x, %w bias %b residual %s " +
+                   std::string(transposed ? "{transpose_weight}" : "") + " : " + x + ", " + w +
+                   " bias " + bias + " residual " + r + " -> " + r,
+               *target);
+        ASSERT_TRUE(c.runner);
+        c.runner->run(c.arguments, 2);
+        check(
+            c.result(0), s, [&](int64_t i, int64_t p) { return c.at(0)[i * s.k + p]; },
+            [&](int64_t p, int64_t j) { return c.at(1)[transposed ? j * s.k + p : p * s.n + j]; },
+            [&](int64_t i, int64_t j) -> std::array<double, 2> {
+              return {c.at(2)[j], c.at(3)[i * s.n + j]};
+            },
+            name(transposed ? "linear, weight transposed," : "linear", s, *target));
+      }
+}
+
+TEST(Matmul, InputGrad) {
+  for (const Target *target : runnable())
+    for (bool transposed : {false, true})
+      for (Shape s : kShapes) {
+        // Sums over the linear op's outputs, here k; the weight is [n, k], or [k, n] when
+        // transposed.
+        std::string g = tensor(s.m, s.k), r = tensor(s.m, s.n);
+        std::string w = transposed ? tensor(s.k, s.n) : tensor(s.n, s.k);
+        Case c("%g: " + g + ", %w: " + w,
+               "%r = ds.linear_input_grad %g, %w " +
+                   std::string(transposed ? "{transpose_weight}" : "") + " : " + g + ", " + w +
+                   " -> " + r,
+               *target);
+        ASSERT_TRUE(c.runner);
+        c.runner->run(c.arguments, 3);
+        check(
+            c.result(0), s, [&](int64_t i, int64_t p) { return c.at(0)[i * s.k + p]; },
+            [&](int64_t p, int64_t j) { return c.at(1)[transposed ? p * s.n + j : j * s.k + p]; },
+            none, name("linear_input_grad", s, *target));
+      }
+}
+
+TEST(Matmul, WeightGradWithAndWithoutInit) {
+  for (const Target *target : runnable())
+    for (bool transposed : {false, true})
+      for (Shape s : kShapes) {
+        bool accumulate = transposed == (s.m % 2 == 0);
+        // The product's rows are the input's columns, or the gradient's when transposed.
+        std::string x = tensor(s.k, transposed ? s.n : s.m),
+                    g = tensor(s.k, transposed ? s.m : s.n);
+        std::string r = tensor(s.m, s.n);
+        Case c("%x: " + x + ", %g: " + g + (accumulate ? ", %i: " + r : ""),
+               "%r = ds.linear_weight_grad %x, %g " + std::string(accumulate ? "init %i " : "") +
+                   (transposed ? "{transpose_weight}" : "") + " : " + x + ", " + g +
+                   (accumulate ? " init " + r : "") + " -> " + r,
+               *target);
+        ASSERT_TRUE(c.runner);
+        std::vector<float> before(s.m * s.n, 0);
+        if (accumulate)
+          std::memcpy(before.data(), c.at(2), before.size() * sizeof(float));
+        c.runner->run(c.arguments, 2);
+        unsigned a = transposed ? 1 : 0, b = transposed ? 0 : 1;
+        check(
+            c.result(0), s, [&](int64_t i, int64_t p) { return c.at(a)[p * s.m + i]; },
+            [&](int64_t p, int64_t j) { return c.at(b)[p * s.n + j]; },
+            [&](int64_t i, int64_t j) -> std::array<double, 2> {
+              return {before[i * s.n + j], 0};
+            },
+            name("linear_weight_grad", s, *target));
+      }
+}
+
+TEST(Matmul, BiasGrad) {
+  for (const Target *target : runnable())
+    for (bool accumulate : {false, true})
+      for (Shape s : kShapes) {
+        std::string g = tensor(s.m, s.n), r = llvm::formatv("tensor<{0}xf32>", s.n);
+        Case c("%g: " + g + (accumulate ? ", %i: " + r : ""),
+               "%r = ds.bias_grad %g " + std::string(accumulate ? "init %i " : "") + " : " + g +
+                   (accumulate ? " init " + r : "") + " -> " + r,
+               *target);
+        ASSERT_TRUE(c.runner);
+        std::vector<float> before(s.n, 0);
+        if (accumulate)
+          std::memcpy(before.data(), c.at(1), before.size() * sizeof(float));
+        c.runner->run(c.arguments, 2);
+        check(
+            c.result(0), {1, s.n, s.m}, [](int64_t, int64_t) { return 1.0f; },
+            [&](int64_t p, int64_t j) { return c.at(0)[p * s.n + j]; },
+            [&](int64_t, int64_t j) -> std::array<double, 2> {
+              return {before[j], 0};
+            },
+            name("bias_grad", s, *target));
+      }
+}
+
+/// Results never depend on how items are dealt out.
+TEST(Matmul, ThreadsDoNotChangeBits) {
+  const Shape s = {131, 180, 600};
+  std::string x = tensor(s.m, s.k), w = tensor(s.k, s.n), r = tensor(s.m, s.n);
+  for (const Target *target : runnable()) {
+    Case c("%x: " + x + ", %w: " + w, "%r = ds.linear %x, %w : " + x + ", " + w + " -> " + r,
+           *target);
+    ASSERT_TRUE(c.runner);
+    c.runner->run(c.arguments, 1);
+    std::vector<float> one(c.result(0), c.result(0) + s.m * s.n);
+    for (unsigned threads : {2, 3, 5, 16}) {
+      std::memset(c.result(0), 0xff, one.size() * sizeof(float));
+      c.runner->run(c.arguments, threads);
+      EXPECT_EQ(std::memcmp(one.data(), c.result(0), one.size() * sizeof(float)), 0)
+          << threads << " threads on " << target->name;
+    }
+  }
+}
+
+/// The image of an op is the same bytes every time.
+TEST(Matmul, ImagesAreDeterministic) {
+  std::string x = tensor(60, 60);
+  std::string body = "%r = ds.linear %x, %x : " + x + ", " + x + " -> " + x;
+  for (const Target &target : allTargets()) {
+    Case first("%x: " + x, body, target), second("%x: " + x, body, target);
+    ASSERT_TRUE(first.runner && second.runner);
+    EXPECT_EQ(first.runner->image(), second.runner->image());
+  }
+}
+
+} // namespace
