@@ -21,7 +21,9 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$gradients)>,
     InterfaceMethod<"Values of the forward pass that the backward ops read.",
-      "::llvm::SmallVector<::mlir::Value>", "savedValues">
+      "::llvm::SmallVector<::mlir::Value>", "savedValues">,
+    InterfaceMethod<[{True if the op computes what training minimises: its own gradient is 1 and is never built, so
+      `buildBackward` gets a null one.}], "bool", "isObjective", (ins), "", [{ return false; }]>
   ];
 }
 

@@ -16,7 +16,7 @@ def DsDifferentiate : Pass<"ds-differentiate", "::mlir::ModuleOp"> {
 
     Before: an imported module. After: `@train` reports one gradient a parameter. A module without `@train` is left alone.
 
-    - D1: `@train` reports `loss`, computed outside blocks by an op that knows its backward.
+    - D1: `@train` reports `loss`, computed outside blocks by an op that is an objective (`ds.token_mean`).
     - D2: every op between a parameter and the loss knows its backward.
     - D3: backward ops read nothing of the forward pass that `savedValues` does not name.
     - D4: every parameter gets a gradient.

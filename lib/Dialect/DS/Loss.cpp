@@ -85,6 +85,7 @@ LogicalResult TokenMeanOp::buildBackward(OpBuilder &builder, ValueRange resultGr
   gradients.push_back(Value()); // count
   return success();
 }
+bool TokenMeanOp::isObjective() { return true; }
 SmallVector<Value> TokenMeanOp::savedValues() { return {getCount()}; }
 int64_t TokenMeanOp::flops() { return elements(getLosses()) + 1; }
 ShardingRule TokenMeanOp::shardingRule() { return einsum(*this, {".", ""}, {""}); }

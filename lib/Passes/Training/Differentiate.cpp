@@ -50,7 +50,13 @@ private:
 bool Differentiation::accumulateInPlace(Value earlier, Value gradient) {
   auto result = dyn_cast<OpResult>(gradient);
   auto op = result ? dyn_cast<InPlaceOpInterface>(result.getOwner()) : InPlaceOpInterface();
-  if (!op || !gradient.use_empty() || !op.accumulateOnto(result.getResultNumber(), earlier))
+  if (!op || !gradient.use_empty())
+    return false;
+  // One op may contribute twice to a value: the sum of its own results comes after it.
+  Operation *before = earlier.getDefiningOp();
+  if (before && before->getBlock() == op->getBlock() && !before->isBeforeInBlock(op))
+    return false;
+  if (!op.accumulateOnto(result.getResultNumber(), earlier))
     return false;
   ++added;
   return true;
@@ -184,10 +190,9 @@ LogicalResult Differentiation::differentiateBlock(ds::BlockOp block) {
 }
 
 LogicalResult Differentiation::run(ds::ReportOp loss) {
-  Operation *objective = loss.getValue().getDefiningOp();
-  if (!objective || !isa<DifferentiableOpInterface>(objective))
-    return loss.emitOpError(
-        "D1: the reported loss is not computed by an op that knows its backward");
+  auto objective = loss.getValue().getDefiningOp<DifferentiableOpInterface>();
+  if (!objective || !objective.isObjective())
+    return loss.emitOpError("D1: the reported loss is not computed by an op that is an objective");
   Block *body = &program.getBody().front();
   builder.setInsertionPoint(body->getTerminator());
   SmallVector<Operation *> forward; // up to the objective, last first

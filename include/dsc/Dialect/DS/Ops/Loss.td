@@ -92,7 +92,8 @@ def DS_LossSeedOp : DS_ComputeOp<"loss_seed", [NotDifferentiable]> {
   let hasVerifier = 0;
 }
 
-def DS_TokenMeanOp : DS_ComputeOp<"token_mean", [Differentiable, HasFlops]> {
+def DS_TokenMeanOp : DS_ComputeOp<"token_mean", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface, ["isObjective"]>, HasFlops]> {
   let summary = "Sum of all losses in f64 and a fixed order, divided by the count (0 if nothing counts)";
   let description = [{
         result = count > 0 ? sum_i losses[i] / count : 0

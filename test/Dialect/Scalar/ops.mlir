@@ -1,0 +1,20 @@
+// RUN: ds-opt %s --split-input-file --verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: func.func @scalars
+// CHECK: ds.square_sum %{{.*}} : (tensor<64x48xf32>) -> tensor<3xf64>
+// CHECK: ds.global_norm %{{.*}}, %{{.*}} : (tensor<3xf64>, tensor<3xf64>) -> tensor<f64>
+// CHECK: ds.clip_factor %{{.*}}, %{{.*}} : (tensor<f64>, tensor<f64>) -> tensor<f64>
+// CHECK: ds.learning_rate constant %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}{{$}}
+// CHECK: ds.learning_rate linear
+// CHECK: ds.learning_rate cosine
+// CHECK: ds.increment %{{.*}} : (tensor<f64>) -> tensor<f64>
+func.func @scalars(%g: tensor<64x48xf32>, %s: tensor<f64>) -> tensor<f64> {
+  %sums = ds.square_sum %g : (tensor<64x48xf32>) -> tensor<3xf64>
+  %norm = ds.global_norm %sums, %sums : (tensor<3xf64>, tensor<3xf64>) -> tensor<f64>
+  %clip = ds.clip_factor %norm, %s : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  %a = ds.learning_rate constant %s, %s, %s, %s, %s
+  %b = ds.learning_rate linear %s, %s, %s, %s, %s
+  %c = ds.learning_rate cosine %s, %s, %s, %s, %s
+  %next = ds.increment %s : (tensor<f64>) -> tensor<f64>
+  return %next : tensor<f64>
+}

@@ -1,0 +1,8 @@
+// RUN: not ds-opt %s --ds-insert-optimizer="optimizer=lion" 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
+// RUN: not ds-opt %s --ds-insert-optimizer="schedule=step" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+
+// T4: names of optimizers and schedules.
+// OPTIMIZER: error: T4: unknown optimizer 'lion', expected adamw, adam or sgd
+// SCHEDULE: error: T4: unknown schedule 'step', expected constant, linear or cosine
+module {
+}
