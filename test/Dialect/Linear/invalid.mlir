@@ -58,7 +58,7 @@ func.func @pre_without_activation(%x: tensor<2x4xf32>, %w: tensor<4x8xf32>) {
 
 func.func @pre_shape(%x: tensor<2x4xf32>, %w: tensor<4x8xf32>) {
   // expected-error @below {{'ds.linear' op L4: pre is [2, 4], expected [2, 8]}}
-  %y, %pre = ds.linear %x, %w {activation = 3 : i32} : tensor<2x4xf32>, tensor<4x8xf32> -> tensor<2x8xf32> pre tensor<2x4xf32>
+  %y, %pre = ds.linear %x, %w activation relu : tensor<2x4xf32>, tensor<4x8xf32> -> tensor<2x8xf32> pre tensor<2x4xf32>
   return
 }
 
@@ -106,7 +106,7 @@ func.func @input_grad_residual(%g: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
 
 func.func @input_grad_pre_shape(%g: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
   // expected-error @below {{'ds.linear_input_grad' op LI2: pre is [2, 8], expected [2, 4]}}
-  %y = ds.linear_input_grad %g, %w pre %g {activation = 3 : i32} : tensor<2x8xf32>, tensor<4x8xf32> pre tensor<2x8xf32> -> tensor<2x4xf32>
+  %y = ds.linear_input_grad %g, %w activation relu at %g : tensor<2x8xf32>, tensor<4x8xf32> pre tensor<2x8xf32> -> tensor<2x4xf32>
   return
 }
 
@@ -114,7 +114,7 @@ func.func @input_grad_pre_shape(%g: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
 
 func.func @input_grad_pre(%g: tensor<2x8xf32>, %w: tensor<4x8xf32>, %p: tensor<2x4xf32>) {
   // expected-error @below {{'ds.linear_input_grad' op LI3: pre and activation come together, found pre with activation none}}
-  %y = ds.linear_input_grad %g, %w pre %p : tensor<2x8xf32>, tensor<4x8xf32> pre tensor<2x4xf32> -> tensor<2x4xf32>
+  %y = ds.linear_input_grad %g, %w activation none at %p : tensor<2x8xf32>, tensor<4x8xf32> pre tensor<2x4xf32> -> tensor<2x4xf32>
   return
 }
 
