@@ -48,15 +48,23 @@ std::vector<std::string> dsc::compareConfigs(const json &folder, const json &spe
   return differences;
 }
 
-std::string dsc::exportedConfig(const json &config) {
+std::string dsc::exportedConfig(const json &config, SafeType type) {
   json out = config.is_object() ? config : json::object();
   out["architectures"] = {"GPT2LMHeadModel"};
   out["model_type"] = "gpt2";
-  // transformers' default ids of 50256 lie outside a smaller vocabulary.
+  out.erase("torch_dtype"); // the name that "dtype" had
+  out["dtype"] = type == SafeType::F64    ? "float64"
+                 : type == SafeType::F16  ? "float16"
+                 : type == SafeType::BF16 ? "bfloat16"
+                                          : "float32";
+  // transformers warns of ids outside the vocabulary, such as its default of 50256 in a smaller
+  // one.
   json size = effective(out, "vocab_size");
-  if (size.is_number_integer())
-    for (const char *key : {"bos_token_id", "eos_token_id"})
-      if (!out.contains(key) && size.get<int64_t>() <= 50256)
-        out[key] = size == 257 ? json(256) : json(nullptr);
+  for (const char *key : {"bos_token_id", "eos_token_id"}) {
+    json id = out.contains(key) ? out[key] : json(50256);
+    if (!size.is_number_integer() || (id.is_number_integer() && id >= 0 && id < size))
+      continue;
+    out[key] = size == 257 ? json(256) : json(nullptr);
+  }
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

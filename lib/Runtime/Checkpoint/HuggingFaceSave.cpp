@@ -211,7 +211,14 @@ Status dsc::saveHuggingFace(const std::string &folder, const json &config,
   if (Status status = writeWeights(joinPath(folder, "model.safetensors"), layout, options.source);
       !status)
     return saveError(status.message());
-  std::string text = options.source ? options.source->configText : exportedConfig(config);
+  SafeType type = options.type.value_or(SafeType::F32);
+  std::string text;
+  if (layout.sameHeader) // the source's folder again
+    text = options.source->configText;
+  else if (options.source)
+    text = exportedConfig(json::parse(options.source->configText, nullptr, false), type);
+  else
+    text = exportedConfig(config, type);
   if (Status status = writeFileAtomically(joinPath(folder, "config.json"), text); !status)
     return saveError(status.message());
   return {};

@@ -17,7 +17,8 @@ TEST(Fuzz, SafetensorsShortRun) {
       file(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8),
       file(
           R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},)"
-          R"("a":{"dtype":"BF16","shape":[],"data_offsets":[4,6]},"c":{"dtype":"U8","shape":[0],"data_offsets":[6,6]}} )",
+          R"("a":{"dtype":"BF16","shape":[],"data_offsets":[4,6]},)"
+          R"("c":{"dtype":"U8","shape":[0],"data_offsets":[6,6]}} )",
           6),
       file("{}", 0)};
   for (const std::string &sample : samples)

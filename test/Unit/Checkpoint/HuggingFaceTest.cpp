@@ -123,10 +123,11 @@ TEST(HuggingFace, NewFilesLookLikeTransformers) {
   uint64_t length;
   std::memcpy(&length, bytes.data(), 8);
   EXPECT_EQ(length % 8, 0u);
-  EXPECT_EQ(
-      bytes.substr(8, 187),
-      R"({"__metadata__":{"format":"pt"},"lm_head.weight":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},)"
-      R"("transformer.h.0.attn.c_attn.bias":{"dtype":"F32","shape":[6],"data_offsets":[24,48]},)");
+  EXPECT_EQ(bytes.substr(8, 187),
+            R"({"__metadata__":{"format":"pt"},)"
+            R"("lm_head.weight":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},)"
+            R"("transformer.h.0.attn.c_attn.bias":)"
+            R"({"dtype":"F32","shape":[6],"data_offsets":[24,48]},)");
   json saved = json::parse(temp.read("config.json"));
   EXPECT_EQ(saved["architectures"], json({"GPT2LMHeadModel"}));
   EXPECT_EQ(saved["model_type"], "gpt2");
@@ -140,9 +141,12 @@ TEST(HuggingFace, NewFilesLookLikeTransformers) {
   EXPECT_TRUE(source->notes.empty());
 }
 
-TEST(HuggingFace, ByteVocabularyHasItsEndOfText) {
-  json saved = json::parse(exportedConfig({{"vocab_size", 257}}));
-  EXPECT_EQ(saved["eos_token_id"], 256);
+TEST(HuggingFace, TokenIdsLieInTheVocabulary) {
+  auto eos = [](const json &given) { return json::parse(exportedConfig(given))["eos_token_id"]; };
+  EXPECT_EQ(eos({{"vocab_size", 257}}), 256);
+  EXPECT_EQ(eos({{"vocab_size", 257}, {"eos_token_id", 50256}}), 256);
+  EXPECT_EQ(eos({{"vocab_size", 300}, {"eos_token_id", 50256}}), nullptr);
+  EXPECT_EQ(eos({{"vocab_size", 300}, {"eos_token_id", 7}}), 7);
   EXPECT_FALSE(json::parse(exportedConfig({{"vocab_size", 50257}})).contains("eos_token_id"));
 }
 
@@ -213,7 +217,7 @@ TEST(HuggingFace, DoublesKeepNamesAndOrder) {
     EXPECT_EQ(after.tensors[i].type, SafeType::F64);
     EXPECT_EQ(after.tensors[i].begin, 2 * before.tensors[i].begin);
   }
-  std::vector<double> values(6);
+  EXPECT_EQ(json::parse(out.read("config.json"))["dtype"], "float64");
   Model loaded;
   loaded.clear();
   ASSERT_TRUE(loadHuggingFace(out.folder, loaded.targets()).ok());

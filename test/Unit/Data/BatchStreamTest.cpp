@@ -383,7 +383,8 @@ TEST(Data, ReplayCanBeEvaluated) {
 TEST(Data, ConfigFromAResolvedSpec) {
   auto spec = nlohmann::json::parse(R"({
     "model": {"vocab_size": 257}, "train": {"train_batch_size": 8},
-    "data": {"train": [{"path": "a.txt", "format": "text"}, {"path": "r.npy", "format": "replay", "labels": "l.npy"}],
+    "data": {"train": [{"path": "a.txt", "format": "text"},
+                       {"path": "r.npy", "format": "replay", "labels": "l.npy"}],
              "validation_fraction": 0.05, "seq_length": 64, "seed": 7}})");
   auto config = DataConfig::fromResolved(spec, "/data");
   ASSERT_TRUE(config.ok()) << config.status().message();

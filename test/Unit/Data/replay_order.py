@@ -1,7 +1,7 @@
 """Replays the order of an epoch and initial weights from their description alone (docs/Data.md).
 
-    replay_order.py order SEED EPOCH WINDOWS      the windows of the epoch, in order
-    replay_order.py normal SEED NAME COUNT        the first initial weights of a variable with stddev 1
+    replay_order.py order SEED EPOCH WINDOWS    the windows of the epoch, in order
+    replay_order.py normal SEED NAME COUNT      the first initial weights of a variable, stddev 1
 """
 import statistics, struct, sys
 

@@ -66,8 +66,8 @@ struct SaveOptions {
 Status saveHuggingFace(const std::string &folder, const nlohmann::json &config,
                        std::span<const ConstWeightBuffer> buffers, const SaveOptions &options = {});
 
-/// config.json as saveHuggingFace writes it.
-std::string exportedConfig(const nlohmann::json &config);
+/// config.json as saveHuggingFace writes it for weights of `type`.
+std::string exportedConfig(const nlohmann::json &config, SafeType type = SafeType::F32);
 
 } // namespace dsc
 
