@@ -54,9 +54,9 @@ int64_t plan::findProgram(const Plan &plan, std::string_view name) {
   return -1;
 }
 
-int64_t plan::findBuffer(const Program &program, std::string_view name) {
+int64_t plan::findBuffer(const Program &program, std::string_view name, bool output) {
   for (size_t i = 0; i < program.buffers.size(); ++i)
-    if (program.buffers[i].name == name)
+    if (program.buffers[i].name == name && (program.buffers[i].kind == Kind::Output) == output)
       return static_cast<int64_t>(i);
   return -1;
 }

@@ -208,9 +208,9 @@ private:
     for (size_t p = 0; p < plan.programs.size(); ++p) {
       if (badName({Place::Program, p}, "program", plan.programs[p].name, seen))
         return true;
-      std::set<std::string> names;
+      std::set<std::string> names, outputs;
       for (size_t b = 0; b < plan.programs[p].buffers.size(); ++b)
-        if (buffer(p, b, names))
+        if (buffer(p, b, plan.programs[p].buffers[b].kind == Kind::Output ? outputs : names))
           return true;
     }
     for (size_t p = 0; p < plan.programs.size(); ++p)

@@ -135,9 +135,9 @@ StatusOr<Plan> deserialize(std::string_view bytes);
 /// have been accepted by deserialize().
 std::string planHash(std::string_view bytes);
 
-/// Index by name, or -1.
+/// Index by name, or -1. Of buffers: not an Output, or an Output.
 int64_t findProgram(const Plan &plan, std::string_view name);
-int64_t findBuffer(const Program &program, std::string_view name);
+int64_t findBuffer(const Program &program, std::string_view name, bool output = false);
 
 } // namespace dsc::plan
 

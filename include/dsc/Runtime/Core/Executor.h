@@ -1,0 +1,114 @@
+//===- Executor.h - a verified plan, ready to run --------------------------===//
+// Owns arena, threads and code. Everything an instruction needs is bound when the executor is
+// created: run() takes nothing from the heap.
+#ifndef DSC_RUNTIME_CORE_EXECUTOR_H
+#define DSC_RUNTIME_CORE_EXECUTOR_H
+
+#include "dsc/Plan/Plan.h"
+#include "dsc/Runtime/CPU/Arena.h"
+#include "dsc/Runtime/CPU/Features.h"
+#include "dsc/Runtime/CPU/KernelLibrary.h"
+#include "dsc/Runtime/CPU/ThreadPool.h"
+#include "dsc/Support/Status.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dsc {
+
+struct ExecutorOptions {
+  std::string isa; ///< empty: the best that this CPU has
+  int threads = 0; ///< 0: one a core that this process may use
+  /// Fill the arena with NaN at the start, every buffer that does not live across steps before its
+  /// first use, and workspace before each launch. Results must not change.
+  bool poison = false;
+  std::set<std::string> features = cpuFeatures();
+};
+
+enum class Outcome {
+  Done,
+  Empty,    ///< nothing counted: ended at the guard, variables as before
+  NotFinite ///< loss or norm is inf or NaN: ended at the guard, variables as before
+};
+
+class Executor {
+public:
+  /// `plan` was verified. Errors: Damaged (CPU, code), Usage (isa, threads), Memory (both numbers).
+  static StatusOr<std::unique_ptr<Executor>> create(plan::Plan plan,
+                                                    const ExecutorOptions &options);
+
+  const plan::Plan &plan() const { return thePlan; }
+  const std::string &isa() const { return isaName; }
+  int threads() const { return pool->size(); }
+  /// For work between programs, such as initialising weights.
+  ThreadPool &workers() { return *pool; }
+
+  /// Writes the plan's scalars into the arena: once at the start, and after a change.
+  void storeScalars();
+  /// Changes a scalar by its path; nothing when the plan does not have it.
+  void setScalar(std::string_view path, double value);
+
+  /// Index of a program, or an error (Damaged) that says what the plan is not for.
+  StatusOr<size_t> program(std::string_view name) const;
+
+  std::byte *data(const plan::Buffer &buffer) const { return arena.data() + buffer.offset; }
+  /// A buffer by name, checked for type and kind; Damaged when there is no such.
+  StatusOr<const plan::Buffer *> find(size_t program, std::string_view name, plan::Kind kind,
+                                      plan::DType dtype) const;
+  /// The place of a variable, by index in the plan's table.
+  std::byte *variable(size_t index) const { return arena.data() + variableOffsets[index]; }
+
+  /// Runs all instructions in order, up to the guard if that ends the step.
+  Outcome run(size_t program);
+
+  /// Called in run() where gradients are complete and variables not yet changed: at the guard; in a
+  /// program without one, at the end.
+  void beforeUpdate(std::function<void(size_t program)> hook) { atGuard = std::move(hook); }
+
+  /// After NotFinite: runs the program again up to its guard and describes the first tensor with a
+  /// value that is not finite: variables first, then operands in the order of the instructions.
+  std::string firstNonFinite(size_t program);
+
+private:
+  struct Step {
+    plan::Opcode opcode;
+    KernelFunction function = nullptr;
+    int64_t items = 0;
+    uint64_t bytes = 0; ///< of a copy; of the workspace of a launch
+    void *const *operands = nullptr;
+  };
+  struct Bound {
+    std::vector<void *> operands;
+    std::vector<Step> steps;
+    /// Buffers to poison, by first use.
+    std::vector<std::pair<uint32_t, size_t>> poison;
+    /// Input buffers may be overwritten after their last use; a program with a guard keeps copies,
+    /// for firstNonFinite().
+    std::vector<std::pair<std::byte *, std::vector<std::byte>>> inputs;
+  };
+  struct Work;
+
+  Executor() = default;
+  void bind(const plan::Program &program, Bound &bound) const;
+  void execute(const Step &step);
+  void poisonBefore(size_t program, uint32_t instruction, size_t &next);
+  std::string scan(const plan::Buffer &buffer, uint64_t offset, uint64_t bytes) const;
+
+  plan::Plan thePlan;
+  std::string isaName;
+  bool poison = false;
+  KernelLibrary library;
+  Arena arena;
+  std::byte *workspaces = nullptr;
+  uint64_t workspaceStride = 0;
+  std::unique_ptr<ThreadPool> pool;
+  std::vector<Bound> bound;
+  std::vector<uint64_t> variableOffsets;
+  std::function<void(size_t)> atGuard;
+};
+
+} // namespace dsc
+
+#endif // DSC_RUNTIME_CORE_EXECUTOR_H

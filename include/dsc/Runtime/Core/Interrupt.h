@@ -1,0 +1,16 @@
+//===- Interrupt.h - Ctrl-C and SIGTERM end after the running step ---------===//
+#ifndef DSC_RUNTIME_CORE_INTERRUPT_H
+#define DSC_RUNTIME_CORE_INTERRUPT_H
+
+namespace dsc {
+
+/// From now on SIGINT and SIGTERM are noted instead of ending the process. A second SIGINT ends it
+/// at once.
+void noteInterrupts();
+
+/// The signal that came, or 0.
+int interruptSignal();
+
+} // namespace dsc
+
+#endif // DSC_RUNTIME_CORE_INTERRUPT_H

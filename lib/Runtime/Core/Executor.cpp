@@ -1,0 +1,301 @@
+//===- Executor.cpp - a verified plan, ready to run ------------------------===//
+#include "dsc/Runtime/Core/Executor.h"
+#include "dsc/Support/Numbers.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace dsc;
+using namespace dsc::plan;
+
+/// Every byte 0xff is a quiet NaN in each floating-point type, -1 as an integer.
+static constexpr int poisonByte = 0xff;
+
+/// A copy below this size is not worth waking threads.
+static constexpr uint64_t parallelCopy = 1 << 18;
+
+StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOptions &options) {
+  std::unique_ptr<Executor> executor(new Executor);
+  Executor &e = *executor;
+  if (!plan.images.empty() || !options.isa.empty()) {
+    auto image = chooseImage(plan.images, options.features, options.isa);
+    if (!image.ok())
+      return image.status();
+    auto library = KernelLibrary::load(plan.images[*image], plan.kernels);
+    if (!library.ok())
+      return library.status();
+    e.library = std::move(*library);
+    e.isaName = plan.images[*image].isa;
+  }
+  for (KernelImage &image : plan.images)
+    image.elf = std::string();
+  plan.debug = std::string();
+
+  int threads = options.threads ? options.threads : availableCores();
+  constexpr uint64_t page = 4096; // apart, so that threads share no line and no page
+  auto pages = [](uint64_t bytes) { return (bytes + page - 1) / page * page; };
+  e.workspaceStride = pages(plan.workspaceBytes);
+  uint64_t workspace = e.workspaceStride * static_cast<uint64_t>(threads);
+  if (e.workspaceStride && workspace / e.workspaceStride != static_cast<uint64_t>(threads))
+    return Status(ErrorCode::Memory, "workspace of " + std::to_string(threads) + " threads times " +
+                                         printBytes(plan.workspaceBytes) + " does not fit");
+  uint64_t total = pages(plan.arenaBytes) + workspace;
+  auto arena =
+      Arena::create(total, "arena " + printBytes(plan.arenaBytes) + ", workspace of " +
+                               std::to_string(threads) + " threads " + printBytes(workspace));
+  if (!arena.ok())
+    return arena.status();
+  e.arena = std::move(*arena);
+  e.workspaces = e.arena.data() + pages(plan.arenaBytes);
+  auto pool = ThreadPool::create(threads);
+  if (!pool.ok())
+    return pool.status();
+  e.pool = std::move(*pool);
+  e.poison = options.poison;
+  if (e.poison)
+    std::memset(e.arena.data(), poisonByte, total);
+
+  e.thePlan = std::move(plan);
+  e.bound.resize(e.thePlan.programs.size());
+  for (size_t p = 0; p < e.bound.size(); ++p)
+    e.bind(e.thePlan.programs[p], e.bound[p]);
+  for (const Variable &variable : e.thePlan.variables)
+    for (const Program &program : e.thePlan.programs)
+      if (int64_t b = findBuffer(program, variable.name); b >= 0) {
+        e.variableOffsets.push_back(program.buffers[static_cast<size_t>(b)].offset);
+        break;
+      }
+  e.storeScalars();
+  return executor;
+}
+
+void Executor::bind(const Program &program, Bound &out) const {
+  size_t operands = 0;
+  for (const Instruction &instruction : program.instructions)
+    operands += instruction.operands.size();
+  out.operands.reserve(operands); // steps point into it
+  for (const Instruction &instruction : program.instructions) {
+    Step step{instruction.opcode};
+    step.operands = out.operands.data() + out.operands.size();
+    for (const Operand &operand : instruction.operands)
+      out.operands.push_back(data(program.buffers[operand.buffer]) + operand.offset);
+    if (instruction.opcode == Opcode::Launch) {
+      const Kernel &kernel = thePlan.kernels[instruction.kernel];
+      step.function = library.kernel(instruction.kernel);
+      step.items = static_cast<int64_t>(kernel.items);
+      step.bytes = kernel.workspace;
+    } else if (instruction.opcode == Opcode::Copy) {
+      const Operand &from = instruction.operands[0];
+      step.bytes = program.buffers[from.buffer].bytes - from.offset;
+    }
+    out.steps.push_back(step);
+  }
+  for (size_t b = 0; b < program.buffers.size(); ++b)
+    if (Kind kind = program.buffers[b].kind; !isPersistent(kind) && kind != Kind::Input)
+      out.poison.emplace_back(program.buffers[b].first, b);
+  std::sort(out.poison.begin(), out.poison.end());
+  bool guarded = std::any_of(out.steps.begin(), out.steps.end(),
+                             [](const Step &step) { return step.opcode == Opcode::Guard; });
+  for (const Buffer &buffer : program.buffers)
+    if (guarded && buffer.kind == Kind::Input)
+      out.inputs.emplace_back(data(buffer), std::vector<std::byte>(buffer.bytes));
+}
+
+void Executor::storeScalars() {
+  for (const Scalar &scalar : thePlan.scalars)
+    std::memcpy(arena.data() + scalar.offset, &scalar.value, sizeof scalar.value);
+}
+
+void Executor::setScalar(std::string_view path, double value) {
+  for (Scalar &scalar : thePlan.scalars)
+    if (scalar.path == path)
+      scalar.value = value;
+  storeScalars();
+}
+
+StatusOr<size_t> Executor::program(std::string_view name) const {
+  int64_t index = findProgram(thePlan, name);
+  if (index >= 0)
+    return static_cast<size_t>(index);
+  std::string known;
+  for (const Program &program : thePlan.programs)
+    known += " " + program.name;
+  return damagedError("the plan has no program '" + std::string(name) + "'; it has:" + known);
+}
+
+StatusOr<const Buffer *> Executor::find(size_t program, std::string_view name, Kind kind,
+                                        DType dtype) const {
+  const Program &in = thePlan.programs[program];
+  int64_t index = findBuffer(in, name, kind == Kind::Output);
+  if (index >= 0) {
+    const Buffer &buffer = in.buffers[static_cast<size_t>(index)];
+    if (buffer.kind == kind && buffer.dtype == dtype)
+      return &buffer;
+  }
+  return damagedError("program '" + in.name + "' has no " + nameOf(kind) + " '" +
+                      std::string(name) + "' of type " + nameOf(dtype));
+}
+
+//===----------------------------------------------------------------------===//
+// A step
+//===----------------------------------------------------------------------===//
+
+struct Executor::Work {
+  const Step *step;
+  std::byte *workspaces;
+  uint64_t stride;
+  int64_t workers;
+  bool poison;
+};
+
+void Executor::execute(const Step &step) {
+  Work work{&step, workspaces, workspaceStride, pool->size(), poison};
+  if (step.opcode == Opcode::Copy) {
+    if (step.bytes < parallelCopy) {
+      std::memcpy(step.operands[1], step.operands[0], step.bytes);
+      return;
+    }
+    pool->run(
+        [](void *context, int worker) {
+          const Work &w = *static_cast<Work *>(context);
+          constexpr int64_t line = 64;
+          int64_t lines = (static_cast<int64_t>(w.step->bytes) + line - 1) / line;
+          int64_t begin = lines * worker / w.workers * line;
+          int64_t end = std::min<int64_t>(lines * (worker + 1) / w.workers * line,
+                                          static_cast<int64_t>(w.step->bytes));
+          std::memcpy(static_cast<char *>(w.step->operands[1]) + begin,
+                      static_cast<char *>(w.step->operands[0]) + begin,
+                      static_cast<size_t>(end - begin));
+        },
+        &work);
+    return;
+  }
+  auto launch = [](void *context, int worker) {
+    const Work &w = *static_cast<Work *>(context);
+    int64_t begin = w.step->items * worker / w.workers;
+    int64_t end = w.step->items * (worker + 1) / w.workers;
+    if (begin == end)
+      return;
+    std::byte *workspace = w.workspaces + w.stride * static_cast<uint64_t>(worker);
+    if (w.poison)
+      std::memset(workspace, poisonByte, w.step->bytes);
+    w.step->function(w.step->operands, begin, end, workspace);
+  };
+  if (step.items == 1) { // nobody to share with: do not wake the others
+    work.workers = 1;
+    launch(&work, 0);
+    return;
+  }
+  pool->run(launch, &work);
+}
+
+void Executor::poisonBefore(size_t program, uint32_t instruction, size_t &next) {
+  const Bound &b = bound[program];
+  for (; next < b.poison.size() && b.poison[next].first <= instruction; ++next) {
+    const Buffer &buffer = thePlan.programs[program].buffers[b.poison[next].second];
+    std::memset(data(buffer), poisonByte, buffer.bytes);
+  }
+}
+
+static double readScalar(const void *pointer) {
+  double value;
+  std::memcpy(&value, pointer, sizeof value);
+  return value;
+}
+
+Outcome Executor::run(size_t program) {
+  Bound &b = bound[program];
+  size_t poisoned = 0;
+  bool announced = false;
+  for (auto &[place, copy] : b.inputs)
+    std::memcpy(copy.data(), place, copy.size());
+  for (size_t i = 0; i < b.steps.size(); ++i) {
+    const Step &step = b.steps[i];
+    if (poison)
+      poisonBefore(program, static_cast<uint32_t>(i), poisoned);
+    if (step.opcode != Opcode::Guard) {
+      execute(step);
+      continue;
+    }
+    if (atGuard)
+      atGuard(program);
+    announced = true;
+    double count = readScalar(step.operands[0]), loss = readScalar(step.operands[1]),
+           norm = readScalar(step.operands[2]);
+    if (count == 0)
+      return Outcome::Empty;
+    if (!std::isfinite(count) || !std::isfinite(loss) || !std::isfinite(norm))
+      return Outcome::NotFinite;
+  }
+  if (!announced && atGuard)
+    atGuard(program);
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// After a numeric stop
+//===----------------------------------------------------------------------===//
+
+/// Index of the first element that is not finite, or -1.
+template <typename T> static int64_t firstBad(const std::byte *data, uint64_t bytes) {
+  for (uint64_t i = 0; i + sizeof(T) <= bytes; i += sizeof(T)) {
+    T value;
+    std::memcpy(&value, data + i, sizeof value);
+    if (!std::isfinite(value))
+      return static_cast<int64_t>(i / sizeof(T));
+  }
+  return -1;
+}
+
+/// "'h.0.mlp' is nan at element 5", or empty.
+std::string Executor::scan(const Buffer &buffer, uint64_t offset, uint64_t bytes) const {
+  const std::byte *start = data(buffer) + offset;
+  int64_t bad = -1;
+  double value = 0;
+  if (buffer.dtype == DType::F32) {
+    bad = firstBad<float>(start, bytes);
+    if (bad >= 0) {
+      float element;
+      std::memcpy(&element, start + bad * 4, 4);
+      value = static_cast<double>(element);
+    }
+  } else if (buffer.dtype == DType::F64) {
+    bad = firstBad<double>(start, bytes);
+    if (bad >= 0)
+      value = readScalar(start + bad * 8);
+  }
+  if (bad < 0)
+    return {};
+  bad += static_cast<int64_t>(offset / static_cast<uint64_t>(byteSize(buffer.dtype)));
+  return std::string(nameOf(buffer.kind)) + " '" + buffer.name + "' is " + printShortest(value) +
+         " at element " + std::to_string(bad);
+}
+
+std::string Executor::firstNonFinite(size_t index) {
+  const Program &program = thePlan.programs[index];
+  for (const Buffer &buffer : program.buffers)
+    if (isPersistent(buffer.kind))
+      if (std::string found = scan(buffer, 0, buffer.bytes); !found.empty())
+        return found + ", before the step";
+  for (const auto &[place, copy] : bound[index].inputs)
+    std::memcpy(place, copy.data(), copy.size());
+  size_t poisoned = 0;
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction &instruction = program.instructions[i];
+    if (instruction.opcode == Opcode::Guard)
+      break;
+    if (poison)
+      poisonBefore(index, static_cast<uint32_t>(i), poisoned);
+    execute(bound[index].steps[i]);
+    for (size_t k = 0; k < instruction.operands.size(); ++k) {
+      const Operand &operand = instruction.operands[k];
+      const Buffer &buffer = program.buffers[operand.buffer];
+      uint64_t bytes = instruction.opcode == Opcode::Launch
+                           ? thePlan.kernels[instruction.kernel].operands[k]
+                           : buffer.bytes - operand.offset;
+      if (std::string found = scan(buffer, operand.offset, bytes); !found.empty())
+        return found + ", in instruction " + std::to_string(i) + " (" + instruction.label + ")";
+    }
+  }
+  return "no tensor before the guard";
+}

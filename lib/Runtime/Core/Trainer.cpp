@@ -1,0 +1,364 @@
+//===- Trainer.cpp - the training loop, evaluation -------------------------===//
+// A step: batch into the input buffers, program `train`, one line of the log. The step itself takes
+// nothing from the heap; logging and evaluation come after it.
+#include "dsc/Runtime/Core/Trainer.h"
+#include "dsc/Runtime/Core/Digest.h"
+#include "dsc/Runtime/Core/Interrupt.h"
+#include "dsc/Runtime/Core/Settings.h"
+#include "dsc/Runtime/Monitor/Progress.h"
+#include "dsc/Runtime/Monitor/StepLog.h"
+#include "dsc/Support/File.h"
+#include "dsc/Support/Numbers.h"
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+using namespace dsc;
+using namespace dsc::plan;
+using Clock = std::chrono::steady_clock;
+
+static double scalarAt(const std::byte *data) {
+  double value;
+  std::memcpy(&value, data, sizeof value);
+  return value;
+}
+
+namespace {
+
+/// Where a program takes batches and leaves results.
+struct Ports {
+  size_t program = 0;
+  int32_t *tokens = nullptr, *labels = nullptr;
+  const std::byte *loss = nullptr, *count = nullptr, *norm = nullptr, *rate = nullptr;
+};
+
+} // namespace
+
+/// `update`: the program has grad_norm and learning_rate too.
+static StatusOr<Ports> openPorts(Executor &executor, const char *name, const DataConfig &config,
+                                 bool update) {
+  Ports ports;
+  auto program = executor.program(name);
+  if (!program.ok())
+    return program.status();
+  ports.program = *program;
+  auto input = [&](const char *buffer, int32_t *&out) -> Status {
+    auto found = executor.find(*program, buffer, Kind::Input, DType::I32);
+    if (!found.ok())
+      return found.status();
+    if ((*found)->shape != std::vector<int64_t>{config.batch, config.seq})
+      return damagedError(std::string("program '") + name + "': input '" + buffer +
+                          "' does not have the shape [" + std::to_string(config.batch) + ", " +
+                          std::to_string(config.seq) + "] of train_batch_size and seq_length");
+    out = reinterpret_cast<int32_t *>(executor.data(**found));
+    return {};
+  };
+  auto output = [&](const char *buffer, const std::byte *&out) -> Status {
+    auto found = executor.find(*program, buffer, Kind::Output, DType::F64);
+    if (!found.ok())
+      return found.status();
+    out = executor.data(**found);
+    return {};
+  };
+  for (Status status : {input("tokens", ports.tokens), input("labels", ports.labels),
+                        output("loss", ports.loss), output("tokens", ports.count)})
+    if (!status.ok())
+      return status;
+  if (update)
+    for (Status status : {output("grad_norm", ports.norm), output("learning_rate", ports.rate)})
+      if (!status.ok())
+        return status;
+  return ports;
+}
+
+StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &stream,
+                                         int64_t limit) {
+  Executor &executor = session.executor();
+  auto config = session.dataConfig();
+  if (!config.ok())
+    return config.status();
+  auto ports = openPorts(executor, "evaluate", *config, false);
+  if (!ports.ok())
+    return ports.status();
+  EvaluationResult result;
+  double sum = 0;
+  stream.rewind();
+  while (!limit || result.batches < limit) {
+    int64_t counted = 0;
+    auto more = stream.next(ports->tokens, ports->labels, counted);
+    if (!more.ok())
+      return more.status();
+    if (!*more)
+      break;
+    ++result.batches;
+    if (counted == 0)
+      continue;
+    executor.run(ports->program);
+    sum += scalarAt(ports->loss) * static_cast<double>(counted);
+    result.tokens += counted;
+    if (interruptSignal()) {
+      result.complete = false;
+      break;
+    }
+  }
+  result.loss = result.tokens ? sum / static_cast<double>(result.tokens) : 0;
+  return result;
+}
+
+namespace {
+
+class Trainer {
+public:
+  explicit Trainer(Session &session) : session(session), executor(session.executor()) {}
+  Status run();
+
+private:
+  Status open();
+  Status decideSteps();
+  Status openLogs();
+  Status step(int64_t number);
+  Status stopNotFinite(int64_t number);
+  Status evaluateAfter(int64_t number, StepRecord &record);
+  Status finish(Status status);
+  int64_t updates() const {
+    return updatesCounter ? static_cast<int64_t>(scalarAt(updatesCounter)) : 0;
+  }
+
+  Session &session;
+  Executor &executor;
+  DataConfig config;
+  std::unique_ptr<BatchStream> stream;
+  std::unique_ptr<EvaluationStream> validation;
+  Ports ports;
+  const std::byte *updatesCounter = nullptr;
+  int64_t steps = 0, evaluateEvery = 0, evaluateBatches = 0;
+  std::string logPath;
+  std::unique_ptr<StepLog> log;
+  std::unique_ptr<Digest> digest;
+  std::unique_ptr<Progress> progress;
+  Clock::time_point start;
+};
+
+} // namespace
+
+Status Trainer::open() {
+  auto data = session.dataConfig();
+  if (!data.ok())
+    return data.status();
+  config = std::move(*data);
+  if (Status status = session.checkFiles(session.options().weights.empty()); !status.ok())
+    return status;
+  auto batches = BatchStream::open(config);
+  if (!batches.ok())
+    return batches.status();
+  stream = std::move(*batches);
+  if (findProgram(executor.plan(), "evaluate") >= 0) {
+    auto opened = EvaluationStream::open(config);
+    if (!opened.ok())
+      return opened.status();
+    validation = std::move(*opened);
+  }
+  evaluateEvery = session.integer("evaluation.every");
+  evaluateBatches = session.integer("evaluation.batches");
+  auto found = openPorts(executor, "train", config, true);
+  if (!found.ok())
+    return found.status();
+  ports = *found;
+  const auto &variables = executor.plan().variables;
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (variables[i].name == "updates" && variables[i].dtype == DType::F64)
+      updatesCounter = executor.variable(i);
+  if (!updatesCounter)
+    return damagedError("the plan has no counter 'updates' of type f64");
+  return {};
+}
+
+Status Trainer::decideSteps() {
+  steps = session.integer("train.steps");
+  if (steps <= 0) {
+    int64_t epochs = session.integer("train.epochs");
+    auto product = checkedMultiply(epochs, stream->batchesPerEpoch());
+    if (!product)
+      return inputError("train.epochs " + std::to_string(epochs) + " is too large");
+    steps = *product;
+  }
+  // A plan compiled without its data cannot know how many steps its epochs have.
+  if (const nlohmann::json *total =
+          findSetting(session.spec(), "train.scheduler.params.total_steps");
+      total && total->is_number() && *total == 0)
+    executor.setScalar("train.scheduler.params.total_steps", static_cast<double>(steps));
+  if (session.options().steps >= 0)
+    steps = session.options().steps;
+  return stream->checkSteps(steps);
+}
+
+Status Trainer::openLogs() {
+  std::string folder = session.text("log.dir");
+  if (!folder.empty()) {
+    folder = session.outputPath(folder);
+    if (Status status = makeFolders(folder); !status.ok())
+      return status;
+    RunInfo info;
+    info.spec = session.spec();
+    info.planHash = session.planHash();
+    info.isa = executor.isa();
+    info.threads = executor.threads();
+    info.versions = {{"dsrun", session.options().version}, {"compiler", session.compiler()}};
+    if (Status status = writeRunInfo(folder + "/run.json", info); !status.ok())
+      return status;
+    logPath = folder + "/log.jsonl";
+  }
+  if (!session.options().log.empty())
+    logPath = session.options().log;
+  if (!logPath.empty()) {
+    auto created = StepLog::create(logPath);
+    if (!created.ok())
+      return created.status();
+    log = std::move(*created);
+  }
+  if (!session.options().digest.empty()) {
+    auto created = Digest::create(session.options().digest, executor, ports.program);
+    if (!created.ok())
+      return created.status();
+    digest = std::move(*created);
+  }
+  return {};
+}
+
+Status Trainer::evaluateAfter(int64_t number, StepRecord &record) {
+  bool due = number == steps || (evaluateEvery > 0 && number % evaluateEvery == 0);
+  if (!validation || !due || interruptSignal())
+    return {};
+  auto result = evaluate(session, *validation, evaluateBatches);
+  if (!result.ok())
+    return result.status();
+  if (result->complete && result->tokens)
+    record.evalLoss = result->loss;
+  return {};
+}
+
+Status Trainer::stopNotFinite(int64_t number) {
+  double loss = scalarAt(ports.loss), norm = scalarAt(ports.norm);
+  std::string which = std::isfinite(loss) ? "the gradient norm is " + printShortest(norm)
+                                          : "the loss is " + printShortest(loss);
+  // Save first: what follows is for the message only.
+  Status saved = session.save(updates() > 0);
+  std::string message = "step " + std::to_string(number) + ": " + which +
+                        ", stopped before the update; first tensor that is not finite: " +
+                        executor.firstNonFinite(ports.program);
+  if (!saved.ok())
+    message += "\n" + saved.message();
+  else
+    for (const std::string &folder : session.saveFolders())
+      message += "\nweights after the last good step are in " + folder;
+  return {ErrorCode::Numeric, message};
+}
+
+Status Trainer::step(int64_t number) {
+  auto begin = Clock::now();
+  StepRecord record;
+  if (Status status = stream->next(ports.tokens, ports.labels, record.tokens); !status.ok())
+    return status;
+  Outcome outcome = executor.run(ports.program);
+  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (outcome == Outcome::NotFinite)
+    return stopNotFinite(number);
+  record.step = number;
+  record.updates = updates();
+  record.learningRate = scalarAt(ports.rate);
+  record.stepMs = seconds * 1e3;
+  record.tokensPerSecond = static_cast<double>(record.tokens) / seconds;
+  if (outcome == Outcome::Empty) {
+    record.skipped = "empty";
+  } else {
+    record.loss = scalarAt(ports.loss);
+    record.gradNorm = scalarAt(ports.norm);
+  }
+  if (digest)
+    if (Status status = digest->write(number); !status.ok())
+      return status;
+  if (Status status = evaluateAfter(number, record); !status.ok())
+    return status;
+  if (log)
+    if (Status status = log->write(record); !status.ok())
+      return status;
+  progress->step(record);
+  return {};
+}
+
+Status Trainer::finish(Status status) {
+  progress->finish();
+  // A numeric stop has saved already; so has nothing to do with how the run ended.
+  if (status.code() == ErrorCode::Numeric)
+    return status;
+  Status saved = session.save(updates() > 0);
+  if (!status.ok())
+    return status;
+  if (!saved.ok())
+    return saved;
+  double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  std::printf("%s after %s updates in %s\n", interruptSignal() ? "stopped by a signal" : "done",
+              printGrouped(updates()).c_str(), printDuration(seconds).c_str());
+  for (const std::string &folder : session.saveFolders())
+    std::printf("weights: %s\n", folder.c_str());
+  if (session.saveFolders().empty())
+    std::printf("weights are not kept: the plan has no checkpoint.dir, and --save=DIR is absent\n");
+  if (!logPath.empty())
+    std::printf("log: %s\n", logPath.c_str());
+  return {};
+}
+
+Status Trainer::run() {
+  if (Status status = open(); !status.ok())
+    return status;
+  if (Status status = decideSteps(); !status.ok())
+    return status;
+  if (Status status = session.startWeights(); !status.ok())
+    return status;
+  if (Status status = openLogs(); !status.ok())
+    return status;
+  std::printf("plan %s for %s, %d thread%s, %s tokens a step, %s steps\n",
+              session.planHash().c_str(), executor.isa().c_str(), executor.threads(),
+              executor.threads() == 1 ? "" : "s", printGrouped(config.batch * config.seq).c_str(),
+              printGrouped(steps).c_str());
+  for (const std::string &note : session.notes())
+    std::printf("note: %s\n", note.c_str());
+  std::fflush(stdout);
+  progress = std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10));
+  start = Clock::now();
+  Status status;
+  for (int64_t number = 1; number <= steps && status.ok() && !interruptSignal(); ++number)
+    status = step(number);
+  return finish(std::move(status));
+}
+
+Status dsc::train(Session &session) { return Trainer(session).run(); }
+
+Status dsc::evaluateOnly(Session &session) {
+  auto config = session.dataConfig();
+  if (!config.ok())
+    return config.status();
+  if (Status status = session.checkFiles(false); !status.ok())
+    return status;
+  auto stream = EvaluationStream::open(*config);
+  if (!stream.ok())
+    return stream.status();
+  if (!*stream)
+    return inputError("the plan has no validation data: give data.validation or "
+                      "data.validation_fraction and compile again");
+  if (Status status = session.finalWeights(); !status.ok())
+    return status;
+  auto result = evaluate(session, **stream, session.integer("evaluation.batches"));
+  if (!result.ok())
+    return result.status();
+  if (!result->complete)
+    return {};
+  if (!result->tokens)
+    return inputError("the validation data has no token that counts");
+  if (!std::isfinite(result->loss))
+    return {ErrorCode::Numeric, "the loss is " + printShortest(result->loss)};
+  std::printf("loss %s nats a token, perplexity %s, over %s tokens in %s batches\n",
+              print17(result->loss).c_str(), printFixed(std::exp(result->loss), 3).c_str(),
+              printGrouped(result->tokens).c_str(), printGrouped(result->batches).c_str());
+  return {};
+}

@@ -1,0 +1,296 @@
+//===- PlanTest.cpp - writing and reading a plan, damage of every kind -----===//
+// Cases PF-02, PF-03, PF-04, PF-06 and PF-07 carry their names.
+#include "TestPlan.h"
+#include "dsc/Plan/Container.h"
+#include "dsc/Plan/Print.h"
+#include "dsc/Support/Hash.h"
+#include "dsc/Support/Philox.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+using namespace dsc;
+using namespace dsc::plan;
+
+static std::string good() {
+  static const std::string bytes = serialize(test::testPlan());
+  return bytes;
+}
+
+/// The message of a refusal; what was accepted fails the test.
+static std::string refusal(std::string_view bytes) {
+  auto plan = deserialize(bytes);
+  EXPECT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().code(), ErrorCode::Damaged);
+  EXPECT_NE(plan.status().message().find("section '"), std::string::npos)
+      << plan.status().message();
+  EXPECT_NE(plan.status().message().find("offset "), std::string::npos) << plan.status().message();
+  return plan.status().message();
+}
+
+static void expectRefused(std::string_view bytes, const std::string &reason) {
+  std::string message = refusal(bytes);
+  EXPECT_NE(message.find(reason), std::string::npos) << message;
+}
+
+TEST(Plan, ReadsBackWhatWasWritten) {
+  auto plan = deserialize(good());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(serialize(*plan), good());
+  std::string before, after;
+  Plan original = test::testPlan();
+  for (const std::string &section : printableSections()) {
+    before += printSection(original, section);
+    after += printSection(*plan, section);
+  }
+  EXPECT_EQ(before, after);
+  EXPECT_EQ(plan->images[0].elf, original.images[0].elf);
+  EXPECT_EQ(planHash(good()).size(), 16u);
+}
+
+TEST(Plan, EqualPlansGiveEqualBytes) {
+  EXPECT_EQ(serialize(test::testPlan()), serialize(test::testPlan()));
+}
+
+TEST(Plan, PF07_OneFlippedByteAnywhereIsRefused) {
+  std::string bytes = good();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] ^= static_cast<char>(1 << i % 8);
+    ASSERT_FALSE(deserialize(bytes).ok()) << "byte " << i;
+    bytes[i] ^= static_cast<char>(1 << i % 8);
+  }
+  EXPECT_TRUE(deserialize(bytes).ok());
+}
+
+TEST(Plan, EveryTruncationIsRefused) {
+  std::string bytes = good();
+  for (size_t length = 0; length < bytes.size(); length += length < 600 ? 1 : 97)
+    ASSERT_FALSE(deserialize(std::string_view(bytes).substr(0, length)).ok()) << length;
+  expectRefused("", "offset 0: a plan has at least 32 bytes, this file has 0");
+  expectRefused(bytes.substr(0, bytes.size() - 1), "section 'header', offset 16: the plan was "
+                                                   "written with ");
+}
+
+TEST(Plan, PF07_TrailingDataIsRefused) { expectRefused(good() + "x", "offset 16"); }
+
+TEST(Plan, PF07_AnotherFormatVersionIsNamed) {
+  std::string bytes = good();
+  bytes[8] = 2;
+  expectRefused(bytes, "section 'header', offset 8: plan format 2, this program reads format 1: "
+                       "compile the spec again");
+}
+
+TEST(Plan, NotAPlan) {
+  expectRefused(std::string(1000, 'x'), "not a plan: the magic number is missing");
+}
+
+//===----------------------------------------------------------------------===//
+// Headers
+//===----------------------------------------------------------------------===//
+
+/// A container whose hash over all is right whatever else is wrong.
+class Forged {
+public:
+  Forged() { bytes = writeContainer({{"manifest", "{}"}, {"programs", std::string(100, 'p')}}); }
+  Forged &set(size_t at, uint64_t value, size_t width = 8) {
+    std::memcpy(bytes.data() + at, &value, width);
+    return *this;
+  }
+  /// Refused for `reason`, not for the hash, which is written anew as Container.h says.
+  void expect(const std::string &reason) {
+    uint64_t parts[2] = {hash64(std::string_view(bytes).substr(0, 24)),
+                         hash64(std::string_view(bytes).substr(32))};
+    set(24, hash64(parts, sizeof parts));
+    expectRefused(bytes, reason);
+  }
+
+private:
+  std::string bytes;
+};
+
+TEST(Plan, PF02_TableOfHeaders) {
+  // Section table: entries of 64 bytes from 32; name[40], offset at +40, bytes at +48.
+  constexpr size_t first = 32, second = 96;
+  Forged().set(first + 40, uint64_t(-64)).expect("section 'manifest' starts at");
+  Forged().set(first + 40, 0).expect("section 'manifest' starts at 0");
+  Forged().set(first + 40, 128).expect("sections are sorted, without gap or overlap");
+  Forged().set(second + 40, 192).expect("sections are sorted, without gap or overlap");
+  Forged().set(second + 40, 1 << 20).expect("section 'programs' starts at");
+  Forged().set(first + 48, uint64_t(-1)).expect("section 'manifest' has 18446744073709551615 bytes");
+  Forged().set(second + 48, 1 << 20).expect("section 'programs' has 1048576 bytes");
+  Forged().set(second + 48, 99).expect("section 'programs', offset 256: the checksum");
+  Forged().set(12, 0xffffffff, 4).expect("4294967295 sections do not fit");
+  Forged().set(first, 0).expect("a section's name is empty");
+  Forged().set(first, 0x0101010101010101).expect("do not print");
+  Forged().set(second, 0x74736566696e616d).expect("section 'manifest' occurs twice");
+  Forged().set(first + 56, 1).expect("section 'manifest', offset 192: the checksum");
+  Forged().set(194, 1, 1).expect("padding before section 'programs' is not zero");
+  Forged().set(12, 1, 4).expect("section 'manifest' starts at 192, expected 128");
+}
+
+TEST(Plan, PF06_TinyFileThatAsksForGigabytes) {
+  // A vector whose count says 2^30 in a section of 200 bytes, at every place of the section.
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  for (size_t at = 0; at + 4 <= 200; at += 4) {
+    std::string programs(200, '\0');
+    programs[0] = 16;
+    uint32_t count = 1u << 30;
+    std::memcpy(programs.data() + at, &count, 4);
+    ASSERT_FALSE(deserialize(writeContainer({{"manifest", "{}"}, {"programs", programs}})).ok());
+  }
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 50 * 1024);
+}
+
+TEST(Plan, MissingSections) {
+  expectRefused(writeContainer({}), "section 'manifest', offset 0: [section]");
+  expectRefused(writeContainer({{"manifest", "{}"}}), "section 'programs', offset 0: [section]");
+  expectRefused(writeContainer({{"manifest", "{}"}, {"programs", ""}}), "[flatbuffer]");
+  expectRefused(writeContainer({{"manifest", "{"}, {"programs", ""}}), "[manifest]");
+}
+
+TEST(Plan, DeepManifestIsRefused) {
+  std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  expectRefused(writeContainer({{"manifest", deep}, {"programs", ""}}), "[manifest]");
+}
+
+//===----------------------------------------------------------------------===//
+// Contents
+//===----------------------------------------------------------------------===//
+
+static Buffer &bufferNamed(Plan &plan, const char *program, const char *name, bool output = false) {
+  Program &in = plan.programs[static_cast<size_t>(findProgram(plan, program))];
+  return in.buffers[static_cast<size_t>(findBuffer(in, name, output))];
+}
+
+template <typename Change> static void expectRule(const std::string &reason, Change change) {
+  Plan plan = test::testPlan();
+  change(plan);
+  EXPECT_FALSE(verify(plan).ok()) << reason;
+  std::string message = refusal(serialize(plan));
+  EXPECT_EQ(message.find("section 'programs', offset "), 0u) << message;
+  EXPECT_NE(message.find(reason), std::string::npos) << message;
+}
+
+TEST(PlanRules, PF03_ShapeProducts) {
+  expectRule("[shape]", [](Plan &p) {
+    bufferNamed(p, "train", "rows").shape = {4, 1073741823, 1073741825};
+  });
+  expectRule("[shape]", [](Plan &p) {
+    Buffer &rows = bufferNamed(p, "train", "rows");
+    rows.shape = {int64_t{1} << 33, int64_t{1} << 31};
+    rows.bytes = 0;
+  });
+  expectRule("[shape]", [](Plan &p) { p.variables[0].shape = {int64_t{1} << 33, 1 << 31}; });
+}
+
+TEST(PlanRules, PF04_ZeroDimensionsAndAlignment) {
+  expectRule("[shape]", [](Plan &p) { bufferNamed(p, "train", "rows").shape = {0}; });
+  expectRule("[shape]", [](Plan &p) { bufferNamed(p, "train", "rows").shape = {-1, 12}; });
+  for (uint64_t offset : {1, 3, 32, 63})
+    expectRule("[align]", [&](Plan &p) { bufferNamed(p, "train", "rows").offset += offset; });
+  expectRule("[arena]", [](Plan &p) { bufferNamed(p, "train", "rows").offset = uint64_t(-64); });
+  expectRule("[arena]", [](Plan &p) { bufferNamed(p, "train", "rows").offset = 1 << 30; });
+}
+
+TEST(PlanRules, PF07_OverlapsAndNames) {
+  expectRule("[overlap] buffers 'rows' and 'labels'",
+             [](Plan &p) { bufferNamed(p, "train", "rows").offset = 448; });
+  expectRule("which lives always",
+             [](Plan &p) { bufferNamed(p, "train", "updates").offset = 192; });
+  // A program may not touch what only another program keeps.
+  expectRule("[overlap] buffers 'rows' and 'updates' of program 'evaluate'",
+             [](Plan &p) { bufferNamed(p, "evaluate", "rows").offset = 192; });
+  expectRule("[unique] two buffers", [](Plan &p) { bufferNamed(p, "train", "rows").name = "labels"; });
+  expectRule("[unique] two kernels", [](Plan &p) { p.kernels[1].name = p.kernels[0].name; });
+  expectRule("[unique] two programs", [](Plan &p) { p.programs[1].name = "train"; });
+  expectRule("[unique] two variables", [](Plan &p) { p.variables[1].name = "wte.weight"; });
+  expectRule("[shape] buffer 'rows' of program 'train' has 95 bytes",
+             [](Plan &p) { bufferNamed(p, "train", "rows").bytes = 95; });
+  expectRule("[persistent]", [](Plan &p) { bufferNamed(p, "logits", "wte.weight").offset = 640; });
+}
+
+TEST(PlanRules, LiveRanges) {
+  expectRule("[live] buffer 'rows'", [](Plan &p) { bufferNamed(p, "train", "rows").first = 3; });
+  expectRule("[live] buffer 'rows'", [](Plan &p) { bufferNamed(p, "train", "rows").last = 9; });
+  expectRule("[live] instruction 2",
+             [](Plan &p) { bufferNamed(p, "train", "rows").last = 1; });
+  // Reused bytes are fine as long as lives do not meet.
+  Plan plan = test::testPlan();
+  bufferNamed(plan, "train", "grad:wte.weight").offset = 768;
+  plan.arenaBytes = 1152;
+  EXPECT_TRUE(verify(plan).ok()) << verify(plan).message();
+}
+
+TEST(PlanRules, Instructions) {
+  auto at = [](Plan &p, size_t i) -> Instruction & { return p.programs[0].instructions[i]; };
+  expectRule("[kernel]", [&](Plan &p) { at(p, 0).kernel = 9; });
+  expectRule("[operand]", [&](Plan &p) { at(p, 0).operands.pop_back(); });
+  expectRule("[operand]", [&](Plan &p) { at(p, 0).operands[0].buffer = 999; });
+  expectRule("[operand]", [&](Plan &p) { at(p, 1).operands[0].offset = 4; });
+  expectRule("[operand]", [&](Plan &p) { at(p, 1).operands[0].offset = 1 << 20; });
+  expectRule("[operand]", [&](Plan &p) { at(p, 1).operands[0].offset = 2; });
+  expectRule("[operand]", [&](Plan &p) { at(p, 1).operands[0].offset = uint64_t(-4); });
+  expectRule("[operand]", [&](Plan &p) { p.kernels[0].operands[0] = 257; });
+  expectRule("[guard]", [&](Plan &p) { at(p, 5).operands.pop_back(); });
+  expectRule("[guard]", [&](Plan &p) { at(p, 5).operands[0] = at(p, 1).operands[0]; });
+  expectRule("[guard]", [&](Plan &p) { at(p, 4) = at(p, 5); });
+  expectRule("[copy]", [](Plan &p) { p.programs[2].instructions[0].operands[1].offset = 4; });
+  expectRule("[text]", [&](Plan &p) { at(p, 0).label = "\xff"; });
+  expectRule("[text]", [&](Plan &p) { at(p, 0).label = "\x1b[2J"; });
+  expectRule("[enum]", [&](Plan &p) { at(p, 0).opcode = static_cast<Opcode>(7); });
+}
+
+TEST(PlanRules, Tables) {
+  expectRule("[finite]", [](Plan &p) { p.scalars[0].value = 0.0 / 0.0; });
+  expectRule("[arena]", [](Plan &p) { p.scalars[0].offset = 1148; });
+  expectRule("[persistent]", [](Plan &p) { p.scalars[0].offset = 328; });
+  expectRule("[scalar]", [](Plan &p) { p.scalars.clear(); });
+  expectRule("[items]", [](Plan &p) { p.kernels[0].items = 0; });
+  expectRule("[items]", [](Plan &p) { p.kernels[0].items = uint64_t(-1); });
+  expectRule("[workspace]", [](Plan &p) { p.kernels[0].workspace = 65; });
+  expectRule("[arena]", [](Plan &p) { p.arenaBytes = uint64_t(-1); });
+  expectRule("[arena]", [](Plan &p) { p.workspaceBytes = uint64_t(-1); });
+  expectRule("[name]", [](Plan &p) { p.kernels[0].name = ""; });
+  expectRule("[role]", [](Plan &p) { p.variables[1].role = Kind::Activation; });
+  expectRule("[init]", [](Plan &p) { p.variables[0].stddev = -1; });
+  expectRule("[variable]", [](Plan &p) { p.variables[0].shape = {64}; });
+  expectRule("[variable] variable 'extra' has no buffer", [](Plan &p) {
+    p.variables.push_back({"extra", Kind::Parameter, DType::F32, {1}});
+  });
+  expectRule("[elf]", [](Plan &p) { p.images[0].elf[18] = 3; });
+  expectRule("[elf]", [](Plan &p) { p.images[0].elf.resize(60); });
+  expectRule("[elf]", [](Plan &p) { p.images.clear(); });
+  expectRule("[name]", [](Plan &p) { p.images[0].features = {""}; });
+}
+
+//===----------------------------------------------------------------------===//
+// Damage that the checksums do not see
+//===----------------------------------------------------------------------===//
+
+TEST(Plan, RandomDamageOfContentsNeverCrashes) {
+  auto sections = readContainer(good());
+  ASSERT_TRUE(sections.ok());
+  for (uint64_t round = 0; round < 20000; ++round) {
+    auto random = [&](uint64_t draw) { return philox64(17, round, draw); };
+    std::vector<std::string> contents;
+    for (const Section &section : *sections)
+      contents.emplace_back(section.contents);
+    std::string &victim = contents[round % 4 == 0 ? 0 : 1];
+    uint64_t changes = 1 + random(0) % 3;
+    for (uint64_t c = 0; c < changes; ++c) {
+      size_t at = random(1 + 2 * c) % victim.size();
+      victim[at] = random(0) & 1 ? static_cast<char>(random(2 + 2 * c))
+                                 : static_cast<char>(victim[at] ^ 1 << random(2 + 2 * c) % 8);
+    }
+    if (random(9) % 8 == 0)
+      victim.resize(random(10) % victim.size());
+    std::vector<std::pair<std::string, std::string_view>> list;
+    for (size_t s = 0; s < contents.size(); ++s)
+      list.emplace_back((*sections)[s].name, contents[s]);
+    auto plan = deserialize(writeContainer(list));
+    if (!plan.ok())
+      ASSERT_EQ(plan.status().code(), ErrorCode::Damaged);
+  }
+}

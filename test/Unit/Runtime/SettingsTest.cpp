@@ -1,0 +1,67 @@
+//===- SettingsTest.cpp - dsrun --set --------------------------------------===//
+#include "TestPlan.h"
+#include "dsc/Runtime/Core/Settings.h"
+#include <gtest/gtest.h>
+
+using namespace dsc;
+
+static std::string refused(const std::vector<std::string> &assignments) {
+  plan::Plan plan = test::testPlan();
+  Status status = applySettings(plan, assignments);
+  EXPECT_EQ(status.code(), ErrorCode::Usage);
+  return status.message();
+}
+
+TEST(Settings, ChangeScalarsAndTheSpec) {
+  plan::Plan plan = test::testPlan();
+  Status status = applySettings(
+      plan, {"train.optimizer.params.lr=3e-4", "train.steps=7", "checkpoint.dir=a=b",
+             "data.train.0.path=other.npy", "evaluation.batches=all", "init.from=gpt2"});
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(plan.scalars[0].value, 3e-4);
+  const auto &spec = plan.manifest["spec"];
+  EXPECT_EQ(*findSetting(spec, "train.optimizer.params.lr"), 3e-4);
+  EXPECT_EQ(*findSetting(spec, "train.steps"), 7);
+  EXPECT_EQ(*findSetting(spec, "checkpoint.dir"), "a=b");
+  EXPECT_EQ(*findSetting(spec, "data.train.0.path"), "other.npy");
+  EXPECT_EQ(*findSetting(spec, "evaluation.batches"), 0);
+  EXPECT_EQ(*findSetting(spec, "init.from"), "gpt2");
+}
+
+TEST(Settings, UnknownPathsNameTheNearest) {
+  EXPECT_EQ(refused({"train.optimizer.params.lrr=1"}),
+            "--set train.optimizer.params.lrr=1: the plan has no such setting; the nearest is "
+            "train.optimizer.params.lr");
+  EXPECT_NE(refused({"train.step=1"}).find("the nearest is train.steps"), std::string::npos);
+  EXPECT_NE(refused({"train.optimizer.params.momentum=0.9"}).find("no such setting"),
+            std::string::npos);
+  EXPECT_NE(refused({"data.train.1.path=x"}).find("no such setting"), std::string::npos);
+}
+
+TEST(Settings, CompiledPartsAreRefusedWithTheFix) {
+  for (const char *assignment : {"model.n_embd=16", "train.train_batch_size=4", "data.seq_length=8",
+                                 "train.optimizer.type=AdamW", "model=x"})
+    EXPECT_EQ(refused({assignment}),
+              std::string("--set ") + assignment +
+                  ": this is part of the compiled code and cannot change here: compile again with "
+                  "dsc --set " +
+                  assignment);
+}
+
+TEST(Settings, ValuesAreChecked) {
+  for (const char *assignment :
+       {"train.optimizer.params.lr=-1", "train.optimizer.params.lr=fast",
+        "train.optimizer.params.lr=nan", "train.optimizer.params.lr=1e400",
+        "train.optimizer.params.lr=", "train.steps=1.5", "train.steps=-1", "log.every=0",
+        "data.validation_fraction=1", "evaluation.every=all"})
+    EXPECT_NE(refused({assignment}).find("out of range or of the wrong type, expected a"),
+              std::string::npos)
+        << assignment;
+  EXPECT_NE(refused({"train.steps"}).find("expected PATH=VALUE"), std::string::npos);
+  EXPECT_NE(refused({"=5"}).find("expected PATH=VALUE"), std::string::npos);
+}
+
+TEST(Settings, AllMistakesAtOnce) {
+  std::string message = refused({"a=1", "log.every=0", "model.n_embd=1"});
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 2);
+}

@@ -1,0 +1,123 @@
+//===- dsrun.cpp - runs a plan: trains, evaluates, generates ---------------===//
+#include "dsc/Runtime/Core/Inference.h"
+#include "dsc/Runtime/Core/Interrupt.h"
+#include "dsc/Runtime/Core/Trainer.h"
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+using namespace dsc;
+
+namespace {
+
+struct Arguments {
+  RunOptions run;
+  GenerateOptions generate;
+  bool evaluate = false, generateGiven = false;
+  std::string logits, input;
+};
+
+} // namespace
+
+static void declare(CLI::App &app, Arguments &a) {
+  app.footer(
+      "Examples:\n"
+      "  dsrun plan.bin --threads=2 --log=run.jsonl       train, one line a step in run.jsonl\n"
+      "  dsrun plan.bin --generate=\"In the beginning\"     text from the trained weights\n"
+      "Without --evaluate, --logits or --generate the plan is trained. A plan holds native code: "
+      "run\n"
+      "only plans that you trust. Paths are relative to the current folder.\n"
+      "Exit codes: 0 ok, 1 data or weights wrong or absent, 2 usage, 3 not enough memory, 4 loss "
+      "or\n"
+      "gradient not finite, 6 plan damaged or for another CPU, final save failed, 128+n ended by\n"
+      "signal n after saving");
+  app.set_version_flag("--version", std::string("dsrun ") + DSC_VERSION);
+  app.add_option("PLAN", a.run.plan, "plan.bin, as dsc wrote it")->required();
+
+  app.add_option("--steps", a.run.steps, "end after step N; the schedule stays as it is")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 50))
+      ->group("Training");
+  app.add_option("--log", a.run.log, "JSONL file, one line a step (default: log.dir/log.jsonl)")
+      ->group("Training");
+  app.add_option("--save", a.run.save, "folder for the final weights, beside checkpoint.dir/final")
+      ->group("Training");
+  app.add_option("--digest", a.run.digest, "file for hash and norm of every tensor in every step")
+      ->group("Training");
+
+  app.add_flag("--evaluate", a.evaluate, "loss over the validation data")->group("Instead");
+  app.add_option("--logits", a.logits, "write logits of --input to this .npy file")
+      ->group("Instead");
+  app.add_option("--input", a.input, ".npy file of token ids [n] or [rows, n]")->group("Instead");
+  app.add_option("--generate", a.generate.prompt, "print text that continues this prompt")
+      ->group("Instead");
+  app.add_option("--max-new-tokens", a.generate.newTokens, "length of the continuation")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+      ->capture_default_str()
+      ->group("Instead");
+  app.add_option("--temperature", a.generate.temperature, "0: always the most likely token")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->group("Instead");
+  app.add_option("--seed", a.generate.seed, "of the sampler")
+      ->capture_default_str()
+      ->group("Instead");
+
+  app.add_option("--weights", a.run.weights,
+                 "Hugging Face folder to start from (training: default init; else: default "
+                 "checkpoint.dir/final)");
+  app.add_option("--threads", a.run.threads, "default: one a core that this process may use")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--set", a.run.set,
+                 "PATH=VALUE: change a setting of the plan, such as "
+                 "train.optimizer.params.lr=3e-4")
+      ->allow_extra_args(false);
+  app.add_option("--isa", a.run.isa, "instruction set, one of those in the plan");
+  app.add_option("--root", a.run.root, "folder of data and init.from (default: the plan's own)");
+  app.add_flag("--poison-memory", a.run.poison,
+               "fill memory with NaN before its first use; results must not change");
+}
+
+static Status run(const Arguments &a) {
+  auto session = Session::open(a.run);
+  if (!session.ok())
+    return session.status();
+  if (std::string compiler = (*session)->compiler();
+      !compiler.empty() && compiler != std::string("dsc ") + DSC_VERSION && compiler != DSC_VERSION)
+    std::cerr << "dsrun: note: the plan is from " << compiler << ", this is dsrun " << DSC_VERSION
+              << "\n";
+  if (a.evaluate)
+    return evaluateOnly(**session);
+  if (!a.logits.empty())
+    return writeLogits(**session, a.input, a.logits);
+  if (a.generateGiven)
+    return generate(**session, a.generate);
+  return train(**session);
+}
+
+int main(int argc, char **argv) {
+  CLI::App app{"Runs a plan: trains, evaluates, writes logits or generates text.", "dsrun"};
+  Arguments arguments;
+  arguments.run.version = DSC_VERSION;
+  declare(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) ? static_cast<int>(ErrorCode::Usage) : 0;
+  }
+  arguments.generateGiven = app.count("--generate") > 0;
+  auto usage = [](const char *message) {
+    std::cerr << "dsrun: error: " << message << "\n";
+    return static_cast<int>(ErrorCode::Usage);
+  };
+  if (arguments.evaluate + !arguments.logits.empty() + arguments.generateGiven > 1)
+    return usage("--evaluate, --logits and --generate exclude each other");
+  if (arguments.logits.empty() != arguments.input.empty())
+    return usage("--logits=OUT.npy and --input=IDS.npy go together");
+  noteInterrupts();
+  Status status = run(arguments);
+  std::fflush(stdout);
+  if (!status.ok()) {
+    std::cerr << "dsrun: error: " << status.message() << "\n";
+    return status.exitCode();
+  }
+  return interruptSignal() ? 128 + interruptSignal() : 0;
+}
