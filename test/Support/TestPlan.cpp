@@ -32,7 +32,7 @@ public:
     program.buffers.push_back({name, kind, dtype, shape, offset, bytes, first, last});
   }
   void launch(const std::string &kernel, const std::vector<std::string> &operands) {
-    Instruction instruction{Opcode::Launch};
+    Instruction instruction{Opcode::Launch, 0, {}, {}};
     while (plan.kernels[instruction.kernel].name != kernel)
       ++instruction.kernel;
     add(instruction, operands, "bigram: " + kernel);
@@ -76,7 +76,7 @@ static void addTraining(Plan &plan) {
   b.launch("mean_loss", {"rows", "labels", "!loss", "!tokens"});
   b.launch("gradient", {"wte.weight", "tokens", "labels", "!tokens", "grad:wte.weight"});
   b.launch("norm", {"grad:wte.weight", "!grad_norm"});
-  b.add({Opcode::Guard}, {"!tokens", "!loss", "!grad_norm"}, "guard");
+  b.add({Opcode::Guard, 0, {}, {}}, {"!tokens", "!loss", "!grad_norm"}, "guard");
   b.launch("update", {"grad:wte.weight", "!learning_rate", "wte.weight"});
   b.launch("increment", {"updates"});
 }
@@ -99,7 +99,7 @@ static void addLogits(Plan &plan) {
   b.buffer("tokens", Kind::Input, DType::I32, {1, length}, tokensAt, 0, 1);
   b.buffer("copy", Kind::Activation, DType::I32, {1, length}, rowsAt, 0, 1);
   b.buffer("logits", Kind::Output, DType::F32, {1, length, vocabulary}, logitsAt, 1, 2);
-  b.add({Opcode::Copy}, {"tokens", "copy"}, "copy");
+  b.add({Opcode::Copy, 0, {}, {}}, {"tokens", "copy"}, "copy");
   b.launch("lookup", {"wte.weight", "copy", "!logits"});
 }
 

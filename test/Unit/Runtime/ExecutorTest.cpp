@@ -26,14 +26,14 @@ void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
-struct Run {
+struct SmallRun {
   std::unique_ptr<Executor> executor;
   size_t train = 0;
   int32_t *tokens = nullptr, *labels = nullptr;
   float *weight = nullptr;
   double *updates = nullptr;
 
-  explicit Run(ExecutorOptions options = {}, Plan plan = test::testPlan()) {
+  explicit SmallRun(ExecutorOptions options = {}, Plan plan = test::testPlan()) {
     if (!options.threads)
       options.threads = 2;
     auto created = Executor::create(std::move(plan), options);
@@ -73,7 +73,7 @@ struct Run {
 } // namespace
 
 TEST(Executor, TrainsTheBigramModel) {
-  Run run;
+  SmallRun run;
   double first = 0, last = 0;
   for (int step = 0; step < 200; ++step) {
     run.feed(0);
@@ -94,7 +94,7 @@ TEST(Executor, ThreadsAndPoisonChangeNoBit) {
     ExecutorOptions options;
     options.threads = threads;
     options.poison = poison;
-    Run run(options);
+    SmallRun run(options);
     std::vector<double> trace;
     for (int step = 0; step < 20; ++step) {
       run.feed(step);
@@ -118,13 +118,13 @@ TEST(Executor, PoisonShowsABufferThatIsReadBeforeItIsWritten) {
   for (bool poison : {false, true}) {
     ExecutorOptions options;
     options.poison = poison;
-    Run run(options, plan);
+    SmallRun run(options, plan);
     EXPECT_EQ(run.executor->run(run.train), poison ? Outcome::NotFinite : Outcome::Done);
   }
 }
 
 TEST(Executor, GuardEndsAnEmptyStepBeforeTheUpdate) {
-  Run run;
+  SmallRun run;
   auto before = run.weights();
   run.feed(0, /*counted=*/false);
   EXPECT_EQ(run.executor->run(run.train), Outcome::Empty);
@@ -134,7 +134,7 @@ TEST(Executor, GuardEndsAnEmptyStepBeforeTheUpdate) {
 }
 
 TEST(Executor, GuardStopsBeforeTheUpdateAndNamesTheFirstTensor) {
-  Run run;
+  SmallRun run;
   run.weight[9] = 1e30f; // exp overflows: the loss is inf; row 1 is token 1
   auto before = run.weights();
   ASSERT_EQ(run.executor->run(run.train), Outcome::NotFinite);
@@ -150,7 +150,7 @@ TEST(Executor, GuardStopsBeforeTheUpdateAndNamesTheFirstTensor) {
 }
 
 TEST(Executor, StepsTakeNothingFromTheHeap) {
-  Run run;
+  SmallRun run;
   run.executor->run(run.train);
   int64_t before = allocations;
   for (int step = 0; step < 50; ++step) {
@@ -163,7 +163,7 @@ TEST(Executor, StepsTakeNothingFromTheHeap) {
 }
 
 TEST(Executor, ScalarsAreData) {
-  Run run;
+  SmallRun run;
   run.executor->setScalar("train.optimizer.params.lr", 0.25);
   run.executor->run(run.train);
   EXPECT_EQ(run.output("learning_rate"), 0.25);
@@ -205,9 +205,9 @@ TEST(Executor, RefusesWhatThisMachineCannotDo) {
 
 TEST(Executor, TwoImagesInOneProcess) {
   // The C library remembers libraries by path, and both came by /proc/self/fd/N.
-  Run one;
+  SmallRun one;
   Plan plan = test::testPlan();
-  Run two({}, plan);
+  SmallRun two({}, plan);
   one.executor->run(one.train);
   two.executor->run(two.train);
   EXPECT_EQ(one.weights(), two.weights());
