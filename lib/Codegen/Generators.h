@@ -16,6 +16,43 @@ GeneratorPointer createLinearInputGradGenerator();
 GeneratorPointer createLinearWeightGradGenerator();
 GeneratorPointer createBiasGradGenerator();
 
+// Elementwise.
+GeneratorPointer createAddGenerator();
+GeneratorPointer createActivationGenerator();
+GeneratorPointer createActivationGradGenerator();
+
+// Token and position tables.
+GeneratorPointer createEmbeddingGenerator();
+GeneratorPointer createEmbeddingGradGenerator();
+GeneratorPointer createPositionGradGenerator();
+
+// Layer normalisation.
+GeneratorPointer createLayerNormGenerator();
+GeneratorPointer createLayerNormInputGradGenerator();
+GeneratorPointer createLayerNormParameterGradGenerator();
+
+// Attention.
+GeneratorPointer createAttentionGenerator();
+GeneratorPointer createAttentionGradGenerator();
+
+// Cross-entropy and its scalars.
+GeneratorPointer createCrossEntropyGenerator();
+GeneratorPointer createCrossEntropyGradGenerator();
+GeneratorPointer createCountGenerator();
+GeneratorPointer createLossSeedGenerator();
+GeneratorPointer createTokenMeanGenerator();
+
+// Norms, clipping, schedules, counters.
+GeneratorPointer createSquareSumGenerator();
+GeneratorPointer createGlobalNormGenerator();
+GeneratorPointer createClipFactorGenerator();
+GeneratorPointer createLearningRateGenerator();
+GeneratorPointer createIncrementGenerator();
+
+// Updates of variables.
+GeneratorPointer createAdamUpdateGenerator();
+GeneratorPointer createSgdUpdateGenerator();
+
 } // namespace dsc
 
 #endif // DSC_LIB_CODEGEN_GENERATORS_H

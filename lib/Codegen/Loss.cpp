@@ -1,0 +1,192 @@
+//===- Loss.cpp - kernels of the cross-entropy and its scalars -------------===//
+// Cross-entropy reads the logits once: blocks of a row that stay in the nearest cache give a
+// maximum, then a sum of exponentials relative to the largest seen so far. Sums over blocks, and
+// over tokens, are f64. Items are rows; the scalar ops are one item each.
+#include "ElementLoop.h"
+#include "Generators.h"
+#include "VectorMath.h"
+#include "dsc/Dialect/DS/DS.h"
+
+using namespace mlir;
+using namespace dsc;
+
+static constexpr int64_t uncounted = -100;
+
+/// i1: the label is counted.
+static Value isCounted(KernelBuilder &b, Value label) {
+  return arith::CmpIOp::create(b.builder(), b.loc(), arith::CmpIPredicate::ne, label,
+                               b.constant(label.getType(), uncounted));
+}
+
+/// Where the logit of the label is, or the row's first element if it is not counted.
+static Value labelOffset(KernelBuilder &b, Value base, Value label, Value counted) {
+  Value column = b.select(counted, label, b.i32(0));
+  return b.add(base, b.convert(column, b.builder().getIndexType()));
+}
+
+namespace {
+
+class CrossEntropyGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *op) const override {
+    return elementsOf(cast<ds::CrossEntropyOp>(op).getLabels());
+  }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    auto loss = cast<ds::CrossEntropyOp>(op);
+    KernelBuilder b(kernel, target);
+    int64_t columns = columnsOf(loss.getLogits()), block = 1024;
+    int64_t whole = columns / block * block;
+    Value logits = b.flat(0), labels = b.flat(1);
+    b.forRange(b.begin(), b.end(), 1, [&](Value row) {
+      Value base = b.linear(row, columns);
+      Carried state = {b.f32(-std::numeric_limits<float>::max()), b.f64(0)};
+      if (whole)
+        state =
+            b.forRange(b.index(0), b.index(whole), block, state, [&](Value at, ValueRange values) {
+              return addBlock(b, logits, b.add(base, at), block, values);
+            });
+      if (whole < columns)
+        state = addBlock(b, logits, b.add(base, b.index(whole)), columns - whole, state);
+      Value largest = state[0], logSum = emitLog(b, b.convert(state[1], b.f32Type()));
+      Value label = b.load(labels, row), counted = isCounted(b, label);
+      Value chosen = b.load(logits, labelOffset(b, base, label, counted));
+      Value value = b.select(counted, b.add(b.sub(largest, chosen), logSum), b.f32(0));
+      b.store(value, b.flat(resultArgument[0]), row);
+      b.store(b.add(largest, logSum), b.flat(resultArgument[1]), row);
+    });
+    b.finish();
+  }
+
+private:
+  /// Largest element (f32) and sum of exponentials relative to it (f64), with a block more.
+  static Carried addBlock(KernelBuilder &b, Value logits, Value base, int64_t count,
+                          ValueRange state) {
+    Value lowest = b.splat(-std::numeric_limits<float>::max());
+    Value blockMax = reduceRun(
+        b, count, {lowest},
+        [&](Value at, Value mask, ValueRange values) {
+          Value x = b.loadVector(logits, b.add(base, at), mask);
+          return Carried{b.max(mask ? b.select(mask, x, lowest) : x, values[0])};
+        },
+        [&](Value x, Value y) { return b.max(x, y); })[0];
+    Value largest = b.max(state[0], b.reduceMax(blockMax)), shift = b.broadcast(largest);
+    Value blockSum = reduceRun(
+        b, count, {b.splat(0)},
+        [&](Value at, Value mask, ValueRange values) {
+          Value x = b.loadVector(logits, b.add(base, at), mask);
+          Value e = emitExpFlushed(b, b.sub(x, shift));
+          return Carried{b.add(values[0], mask ? b.select(mask, e, b.splat(0)) : e)};
+        },
+        [&](Value x, Value y) { return b.add(x, y); })[0];
+    Value rescale = b.convert(emitExpFlushed(b, b.sub(state[0], largest)), b.f64Type());
+    Value sum = b.add(b.mul(state[1], rescale), b.convert(b.reduceAdd(blockSum), b.f64Type()));
+    return {largest, sum};
+  }
+};
+
+class CrossEntropyGradGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *op) const override {
+    return elementsOf(cast<ds::CrossEntropyGradOp>(op).getLabels());
+  }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    int64_t columns = columnsOf(op->getResult(0));
+    Value logits = b.flat(0), labels = b.flat(1), lses = b.flat(2);
+    Value out = b.flat(resultArgument[0]);
+    Value seed = b.convert(b.load(b.flat(3), b.index(0)), b.f32Type());
+    Value seeds = b.broadcast(seed);
+    b.forRange(b.begin(), b.end(), 1, [&](Value row) {
+      Value base = b.linear(row, columns), label = b.load(labels, row);
+      Value counted = isCounted(b, label);
+      b.ifElse(
+          counted,
+          [&] {
+            Value lse = b.load(lses, row), shift = b.broadcast(lse);
+            Value place = labelOffset(b, base, label, counted);
+            // Before the row is overwritten, as the result may lie over the logits.
+            Value chosen = emitExpFlushed(b, b.sub(b.load(logits, place), lse));
+            b.forVectors(columns, [&](Value at, Value mask) {
+              Value x = b.loadVector(logits, b.add(base, at), mask);
+              Value p = emitExpFlushed(b, b.sub(x, shift));
+              b.storeVector(b.mul(seeds, p), out, b.add(base, at), mask);
+            });
+            b.store(b.mul(seed, b.sub(chosen, b.f32(1))), out, place);
+            return Carried{};
+          },
+          [&] {
+            b.forVectors(columns, [&](Value at, Value mask) {
+              b.storeVector(b.splat(0), out, b.add(base, at), mask);
+            });
+            return Carried{};
+          });
+    });
+    b.finish();
+  }
+};
+
+/// An op with scalar results: one item, which the thread that gets it computes.
+class ScalarLossGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *) const override { return 1; }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    b.forRange(b.begin(), b.end(), 1,
+               [&](Value) { b.store(value(b, op), b.flat(resultArgument[0]), b.index(0)); });
+    b.finish();
+  }
+  virtual Value value(KernelBuilder &b, Operation *op) const = 0;
+};
+
+class CountGenerator : public ScalarLossGenerator {
+  Value value(KernelBuilder &b, Operation *op) const override {
+    Type type = b.vectorType(b.builder().getI32Type());
+    Value zero = b.constant(type, 0), one = b.constant(type, 1);
+    Value counts = reduceRun(
+        b, elementsOf(op->getOperand(0)), {zero},
+        [&](Value at, Value mask, ValueRange sums) {
+          Value labels = b.loadVector(b.flat(0), at, mask);
+          Value found = b.select(isCounted(b, labels), one, zero);
+          return Carried{b.add(sums[0], mask ? b.select(mask, found, zero) : found)};
+        },
+        [&](Value x, Value y) { return b.add(x, y); })[0];
+    return b.convert(b.reduceAdd(counts), b.f64Type());
+  }
+};
+
+class LossSeedGenerator : public ScalarLossGenerator {
+  Value value(KernelBuilder &b, Operation *) const override {
+    Value count = b.load(b.flat(0), b.index(0)), zero = b.f64(0);
+    return b.select(b.equal(count, zero), zero, b.div(b.f64(1), count));
+  }
+};
+
+class TokenMeanGenerator : public ScalarLossGenerator {
+  Value value(KernelBuilder &b, Operation *op) const override {
+    Value zeros = b.constant(b.vectorType(b.f64Type(), b.lanes()), 0);
+    Value sums = reduceRun(
+        b, elementsOf(op->getOperand(0)), {zeros},
+        [&](Value at, Value mask, ValueRange values) {
+          Value x = b.convert(b.loadVector(b.flat(0), at, mask), b.f64Type());
+          return Carried{b.add(values[0], x)};
+        },
+        [&](Value x, Value y) { return b.add(x, y); })[0];
+    Value count = b.load(b.flat(1), b.index(0)), zero = b.f64(0);
+    return b.select(b.equal(count, zero), zero, b.div(b.reduceAdd(sums), count));
+  }
+};
+
+} // namespace
+
+GeneratorPointer dsc::createCrossEntropyGenerator() {
+  return std::make_unique<CrossEntropyGenerator>();
+}
+GeneratorPointer dsc::createCrossEntropyGradGenerator() {
+  return std::make_unique<CrossEntropyGradGenerator>();
+}
+GeneratorPointer dsc::createCountGenerator() { return std::make_unique<CountGenerator>(); }
+GeneratorPointer dsc::createLossSeedGenerator() { return std::make_unique<LossSeedGenerator>(); }
+GeneratorPointer dsc::createTokenMeanGenerator() { return std::make_unique<TokenMeanGenerator>(); }

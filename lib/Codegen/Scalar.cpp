@@ -1,0 +1,201 @@
+//===- Scalar.cpp - kernels of norms, clipping, schedules and counters -----===//
+// All in f64. Square sums: items are blocks of 1,024 elements. The others are one item.
+#include "ElementLoop.h"
+#include "Generators.h"
+#include "VectorMath.h"
+#include "dsc/Dialect/DS/DS.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace dsc;
+
+static constexpr int64_t sumBlock = 1024;
+
+static Value scalar(KernelBuilder &b, unsigned argument) {
+  return b.load(b.flat(argument), b.index(0));
+}
+
+namespace {
+
+class SquareSumGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *op) const override {
+    return blocksOf(elementsOf(op->getOperand(0)), sumBlock);
+  }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    int64_t count = elementsOf(op->getOperand(0)), whole = count / sumBlock;
+    Value out = b.flat(resultArgument[0]);
+    b.forRange(b.begin(), b.min(b.end(), b.index(whole)), 1, [&](Value block) {
+      b.store(squares(b, b.linear(block, sumBlock), sumBlock), out, block);
+    });
+    if (whole * sumBlock < count)
+      b.forRange(b.max(b.begin(), b.index(whole)), b.end(), 1, [&](Value block) {
+        b.store(squares(b, b.index(whole * sumBlock), count - whole * sumBlock), out, block);
+      });
+    b.finish();
+  }
+
+private:
+  static Value squares(KernelBuilder &b, Value base, int64_t count) {
+    Value zeros = b.constant(b.vectorType(b.f64Type(), b.lanes()), 0);
+    Value sum = reduceRun(
+        b, count, {zeros},
+        [&](Value at, Value mask, ValueRange sums) {
+          Value x = b.convert(b.loadVector(b.flat(0), b.add(base, at), mask), b.f64Type());
+          return Carried{b.fma(x, x, sums[0])};
+        },
+        [&](Value x, Value y) { return b.add(x, y); })[0];
+    return b.reduceAdd(sum);
+  }
+};
+
+/// The operands differ in size: a loop over their numbers picks each as memref<?xf64>, and one copy
+/// of the tree serves all.
+class GlobalNormGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *) const override { return 1; }
+  int64_t workspaceBytes(Operation *op, const Target &) const override {
+    int64_t largest = 0;
+    for (Value operand : op->getOperands())
+      largest = std::max(largest, elementsOf(operand));
+    return blocksOf(largest, 2) * 8;
+  }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    Value level = b.workspace(0, workspaceBytes(op, target) / 8, b.f64Type());
+    auto anySize = MemRefType::get({ShapedType::kDynamic}, b.f64Type());
+    level = memref::CastOp::create(b.builder(), b.loc(), anySize, level);
+    b.forRange(b.begin(), b.end(), 1, [&](Value) {
+      Carried sum = b.forRange(b.index(0), b.index(op->getNumOperands()), 1, {b.f64(0)},
+                               [&](Value i, ValueRange sums) {
+                                 auto [source, count] = operand(b, op, i, anySize);
+                                 halve(b, source, count, level);
+                                 Value rest = half(b, count);
+                                 treeSum(b, level, rest);
+                                 return Carried{b.add(sums[0], b.load(level, b.index(0)))};
+                               });
+      b.store(b.sqrt(sum[0]), b.flat(resultArgument[0]), b.index(0));
+    });
+    b.finish();
+  }
+
+private:
+  static Value half(KernelBuilder &b, Value count) {
+    return arith::ShRUIOp::create(b.builder(), b.loc(), b.add(count, b.index(1)), b.index(1));
+  }
+
+  /// to[i] = from[2 i] + from[2 i + 1], a last odd entry as it is; `to` may be `from`.
+  static void halve(KernelBuilder &b, Value from, Value count, Value to) {
+    Value pairs = arith::ShRUIOp::create(b.builder(), b.loc(), count, b.index(1));
+    b.forRange(b.index(0), pairs, 1, [&](Value i) {
+      Value first = b.add(i, i);
+      Value sum = b.add(b.load(from, first), b.load(from, b.add(first, b.index(1))));
+      b.store(sum, to, i);
+    });
+    b.ifThen(b.less(b.add(pairs, pairs), count),
+             [&] { b.store(b.load(from, b.add(pairs, pairs)), to, pairs); });
+  }
+
+  static void treeSum(KernelBuilder &b, Value level, Value count) {
+    OpBuilder &builder = b.builder();
+    scf::WhileOp::create(
+        builder, b.loc(), TypeRange{count.getType()}, ValueRange{count},
+        [&](OpBuilder &inner, Location loc, ValueRange state) {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
+          scf::ConditionOp::create(builder, loc, b.less(b.index(1), state[0]), state);
+        },
+        [&](OpBuilder &inner, Location loc, ValueRange state) {
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPoint(inner.getInsertionBlock(), inner.getInsertionPoint());
+          halve(b, level, state[0], level);
+          Value next = half(b, state[0]);
+          scf::YieldOp::create(builder, loc, next);
+        });
+  }
+
+  /// Operand number i and its size.
+  static std::pair<Value, Value> operand(KernelBuilder &b, Operation *op, Value i,
+                                         MemRefType anySize) {
+    OpBuilder &builder = b.builder();
+    SmallVector<int64_t> cases;
+    for (unsigned k = 1; k < op->getNumOperands(); ++k)
+      cases.push_back(k);
+    auto pick = scf::IndexSwitchOp::create(
+        builder, b.loc(), TypeRange{anySize, builder.getIndexType()}, i, cases, cases.size());
+    for (unsigned k = 0; k < op->getNumOperands(); ++k) {
+      Value memory = b.flat(k);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.createBlock(k == 0 ? &pick.getDefaultRegion() : &pick.getCaseRegions()[k - 1]);
+      Value cast = memref::CastOp::create(builder, b.loc(), anySize, memory);
+      scf::YieldOp::create(builder, b.loc(),
+                           ValueRange{cast, b.index(elementsOf(op->getOperand(k)))});
+    }
+    return {pick.getResult(0), pick.getResult(1)};
+  }
+};
+
+class ScalarGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *) const override { return 1; }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    b.forRange(b.begin(), b.end(), 1,
+               [&](Value) { b.store(value(b, op), b.flat(resultArgument[0]), b.index(0)); });
+    b.finish();
+  }
+  virtual Value value(KernelBuilder &b, Operation *op) const = 0;
+};
+
+class ClipFactorGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *) const override {
+    Value norm = scalar(b, 0), limit = scalar(b, 1), one = b.f64(1), zero = b.f64(0);
+    Value factor = b.min(b.div(limit, norm), one);
+    factor = b.select(b.equal(limit, zero), one, factor);
+    return b.select(b.equal(norm, zero), one, factor);
+  }
+};
+
+class LearningRateGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *op) const override {
+    Value t = scalar(b, 0), peak = scalar(b, 1), floor = scalar(b, 2), warmup = scalar(b, 3),
+          total = scalar(b, 4), one = b.f64(1);
+    auto schedule = cast<ds::LearningRateOp>(op).getSchedule();
+    Value rate = peak;
+    if (schedule != ds::Schedule::Constant) {
+      Value done = b.div(b.sub(t, warmup), b.sub(total, warmup));
+      Value left = schedule == ds::Schedule::Cosine
+                       ? b.div(b.add(one, emitCosPi(b, done)), b.f64(2))
+                       : b.sub(one, done);
+      rate = b.add(floor, b.mul(b.sub(peak, floor), left));
+      rate = b.select(b.less(t, total), rate, floor);
+    }
+    Value rising = b.div(b.mul(peak, b.add(t, one)), warmup);
+    return b.select(b.less(t, warmup), rising, rate);
+  }
+};
+
+class IncrementGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *) const override {
+    return b.add(scalar(b, 0), b.f64(1));
+  }
+};
+
+} // namespace
+
+GeneratorPointer dsc::createSquareSumGenerator() { return std::make_unique<SquareSumGenerator>(); }
+GeneratorPointer dsc::createGlobalNormGenerator() {
+  return std::make_unique<GlobalNormGenerator>();
+}
+GeneratorPointer dsc::createClipFactorGenerator() {
+  return std::make_unique<ClipFactorGenerator>();
+}
+GeneratorPointer dsc::createLearningRateGenerator() {
+  return std::make_unique<LearningRateGenerator>();
+}
+GeneratorPointer dsc::createIncrementGenerator() { return std::make_unique<IncrementGenerator>(); }
