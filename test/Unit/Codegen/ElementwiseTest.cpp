@@ -54,8 +54,8 @@ TEST(Elementwise, ActivationGrad) {
   for (int64_t n : sizes) {
     OpTest test;
     test.arguments = "%a: " + vec(n) + ", %b: " + vec(n);
-    test.text = "%r = ds.activation_grad relu %a, %b : (" + vec(n) + ", " + vec(n) +
-                ") -> " + vec(n);
+    test.text =
+        "%r = ds.activation_grad relu %a, %b : (" + vec(n) + ", " + vec(n) + ") -> " + vec(n);
     test.inPlace = {0};
     std::vector<double> g;
     test.fill = [&](auto &t) {

@@ -94,8 +94,7 @@ TEST(Scalar, LearningRate) {
       for (double t = 0; t < 25; ++t) {
         OpTest test;
         test.arguments = "%s: tensor<f64>";
-        test.text =
-            "%r = ds.learning_rate " + names[schedule] + " %s, %s, %s, %s, %s";
+        test.text = "%r = ds.learning_rate " + names[schedule] + " %s, %s, %s, %s, %s";
         if (int(t) % 4 != 0)
           continue;
         test.fill = [&, warmup = warmup, total = total](auto &tensors) {
