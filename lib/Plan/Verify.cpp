@@ -32,6 +32,31 @@ static std::optional<uint64_t> bytesOf(DType type, const std::vector<int64_t> &s
   return bytes;
 }
 
+/// Why an image cannot be mapped, or null. The loader of the system trusts these fields.
+static const char *elfProblem(const std::string &elf) {
+  auto read = [&](uint64_t at, int bytes) {
+    uint64_t value = 0;
+    for (int b = bytes - 1; b >= 0; --b)
+      value = value << 8 | static_cast<uint8_t>(elf[at + static_cast<uint64_t>(b)]);
+    return value;
+  };
+  constexpr uint64_t header = 64, entry = 56, sharedObject = 3, x86 = 62, load = 1;
+  if (elf.size() < header || elf.compare(0, 6, std::string_view("\177ELF\2\1", 6)) != 0 ||
+      read(16, 2) != sharedObject || read(18, 2) != x86)
+    return "not an x86-64 ELF shared object";
+  uint64_t table = read(32, 8), count = read(56, 2);
+  if (read(54, 2) != entry || table > elf.size() || count * entry > elf.size() - table)
+    return "the table of segments lies outside the image";
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t at = table + i * entry, offset = read(at + 8, 8), bytes = read(at + 32, 8);
+    if (offset > elf.size() || bytes > elf.size() - offset)
+      return "a segment lies outside the image";
+    if (read(at, 4) == load && read(at + 40, 8) < bytes)
+      return "a segment is larger in the file than in memory";
+  }
+  return nullptr;
+}
+
 namespace {
 
 /// Disjoint live byte ranges, by offset.
@@ -184,19 +209,11 @@ private:
       for (const std::string &feature : image.features)
         if (feature.empty() || !isText(feature))
           return broken(at, "[name] a feature of " + quote(image.isa) + " is empty or no text");
-      // Class, byte order, type ET_DYN, machine x86-64; the table of segments lies inside.
-      const std::string &elf = image.elf;
-      auto u16 = [&](size_t o) { return uint16_t(uint8_t(elf[o]) | uint8_t(elf[o + 1]) << 8); };
-      if (elf.size() < 64 || elf.compare(0, 6, std::string_view("\177ELF\2\1", 6)) != 0 ||
-          u16(16) != 3 || u16(18) != 62)
-        return broken(at, "[elf] the kernels of " + quote(image.isa) +
-                              " are not an x86-64 ELF shared object");
-      uint64_t table = 0, entries = uint64_t{u16(54)} * u16(56);
-      for (int b = 7; b >= 0; --b)
-        table = table << 8 | uint8_t(elf[32 + b]);
-      if (table > elf.size() || entries > elf.size() - table)
-        return broken(at, "[elf] the segments of " + quote(image.isa) + " lie outside the image");
+      if (const char *problem = elfProblem(image.elf))
+        return broken(at, "[elf] the kernels of " + quote(image.isa) + ": " + problem);
     }
+    if (plan.programs.empty())
+      return broken({Place::Plan}, "[program] there is no program");
     if (!plan.kernels.empty() && plan.images.empty())
       return broken({Place::Plan}, "[elf] there are kernels but no code for any instruction set");
     return false;

@@ -17,7 +17,8 @@ static constexpr uint64_t weightAt = 0, updatesAt = 256, rateAt = 320, tokensAt 
 
 namespace {
 
-/// Adds buffers, and instructions by the names of their buffers; a name that starts with ! is an Output's.
+/// Adds buffers, and instructions by the names of their buffers; a name that starts with ! is an
+/// Output's.
 class Builder {
 public:
   Builder(Plan &plan, const std::string &name) : plan(plan), program(plan.programs.emplace_back()) {
@@ -161,8 +162,8 @@ void test::writeTestPlan(const std::string &folder, int64_t steps, Plan plan,
     tokens[i] = static_cast<int32_t>((i * i + i / 3) % vocabulary);
   std::string errors;
   auto check = [&](const Status &status) { errors += status.message(); };
-  check(writeNpy(folder + "/tokens.npy", NpyType::Int32, {steps, batch, length + 1},
-                 tokens.data()));
+  check(
+      writeNpy(folder + "/tokens.npy", NpyType::Int32, {steps, batch, length + 1}, tokens.data()));
   if (!labels.empty())
     check(writeNpy(folder + "/labels.npy", NpyType::Int32, {steps, batch, length}, labels.data()));
   check(writeFileAtomically(folder + "/plan.bin", serialize(plan)));

@@ -6,14 +6,20 @@
 
 using namespace dsc;
 
-// make-test-plan FOLDER STEPS [foreign]: `foreign` asks for a CPU feature that does not exist.
+// make-test-plan FOLDER STEPS [foreign|small]: `foreign` asks for CPU features that do not exist,
+// `small` has code that is a header only (a seed for fuzzing, not to be run).
 int main(int argc, char **argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: make-test-plan FOLDER STEPS [foreign]\n");
+    std::fprintf(stderr, "usage: make-test-plan FOLDER STEPS [foreign|small]\n");
     return 2;
   }
   plan::Plan plan = test::testPlan();
-  if (argc > 3 && std::string_view(argv[3]) == "foreign")
+  std::string_view variant = argc > 3 ? argv[3] : "";
+  if (variant == "small") {
+    plan.images[0].elf.resize(64);
+    plan.images[0].elf[56] = plan.images[0].elf[57] = 0; // segments
+  }
+  if (variant == "foreign")
     plan.images[0] = {"x86-64-v9", {"sse2", "avx9", "quantum"}, plan.images[0].elf};
   test::writeTestPlan(argv[1], std::atoll(argv[2]), plan);
 }

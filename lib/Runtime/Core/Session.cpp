@@ -178,11 +178,13 @@ static void fill(void *context, int worker) {
   }
 }
 
-void Session::initialise() {
+void Session::initialise(bool parameters) {
   const json *value = findSetting(theSpec, "init.seed");
   uint64_t seed = value && value->is_number_integer() ? value->get<uint64_t>() : 1234;
   const auto &variables = theExecutor->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].role == Kind::Parameter && !parameters)
+      continue;
     Fill job{seed, &variables[i], theExecutor->variable(i), elementsOf(variables[i]),
              theExecutor->threads()};
     theExecutor->workers().run(fill, &job);
@@ -192,6 +194,7 @@ void Session::initialise() {
 static SafeType safeType(DType type) { return type == DType::F64 ? SafeType::F64 : SafeType::F32; }
 
 Status Session::load(const std::string &path) {
+  initialise(/*parameters=*/false);
   std::vector<WeightBuffer> buffers;
   const auto &variables = theExecutor->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
@@ -207,16 +210,15 @@ Status Session::load(const std::string &path) {
 }
 
 Status Session::startWeights() {
-  initialise();
   if (!theOptions.weights.empty())
     return load(theOptions.weights);
   if (std::string from = text("init.from"); !from.empty())
     return load(inputPath(from));
+  initialise(/*parameters=*/true);
   return {};
 }
 
 Status Session::finalWeights() {
-  initialise();
   if (!theOptions.weights.empty())
     return load(theOptions.weights);
   std::string dir = text("checkpoint.dir");

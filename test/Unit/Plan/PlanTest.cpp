@@ -1,10 +1,11 @@
 //===- PlanTest.cpp - writing and reading a plan, damage of every kind -----===//
 // Cases PF-02, PF-03, PF-04, PF-06 and PF-07 carry their names.
+#include "../../Fuzz/Mutate.h"
+#include "../../Fuzz/plan/PlanFuzz.h"
 #include "TestPlan.h"
 #include "dsc/Plan/Container.h"
 #include "dsc/Plan/Print.h"
 #include "dsc/Support/Hash.h"
-#include "dsc/Support/Philox.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -116,7 +117,9 @@ TEST(Plan, PF02_TableOfHeaders) {
   Forged().set(first + 40, 128).expect("sections are sorted, without gap or overlap");
   Forged().set(second + 40, 192).expect("sections are sorted, without gap or overlap");
   Forged().set(second + 40, 1 << 20).expect("section 'programs' starts at");
-  Forged().set(first + 48, uint64_t(-1)).expect("section 'manifest' has 18446744073709551615 bytes");
+  Forged()
+      .set(first + 48, uint64_t(-1))
+      .expect("section 'manifest' has 18446744073709551615 bytes");
   Forged().set(second + 48, 1 << 20).expect("section 'programs' has 1048576 bytes");
   Forged().set(second + 48, 99).expect("section 'programs', offset 256: the checksum");
   Forged().set(12, 0xffffffff, 4).expect("4294967295 sections do not fit");
@@ -167,7 +170,7 @@ static Buffer &bufferNamed(Plan &plan, const char *program, const char *name, bo
 template <typename Change> static void expectRule(const std::string &reason, Change change) {
   Plan plan = test::testPlan();
   change(plan);
-  EXPECT_FALSE(verify(plan).ok()) << reason;
+  EXPECT_TRUE(reason == "[enum]" || !verify(plan).ok()) << reason; // in memory there is no other
   std::string message = refusal(serialize(plan));
   EXPECT_EQ(message.find("section 'programs', offset "), 0u) << message;
   EXPECT_NE(message.find(reason), std::string::npos) << message;
@@ -202,7 +205,8 @@ TEST(PlanRules, PF07_OverlapsAndNames) {
   // A program may not touch what only another program keeps.
   expectRule("[overlap] buffers 'rows' and 'updates' of program 'evaluate'",
              [](Plan &p) { bufferNamed(p, "evaluate", "rows").offset = 192; });
-  expectRule("[unique] two buffers", [](Plan &p) { bufferNamed(p, "train", "rows").name = "labels"; });
+  expectRule("[unique] two buffers",
+             [](Plan &p) { bufferNamed(p, "train", "rows").name = "labels"; });
   expectRule("[unique] two kernels", [](Plan &p) { p.kernels[1].name = p.kernels[0].name; });
   expectRule("[unique] two programs", [](Plan &p) { p.programs[1].name = "train"; });
   expectRule("[unique] two variables", [](Plan &p) { p.variables[1].name = "wte.weight"; });
@@ -214,8 +218,7 @@ TEST(PlanRules, PF07_OverlapsAndNames) {
 TEST(PlanRules, LiveRanges) {
   expectRule("[live] buffer 'rows'", [](Plan &p) { bufferNamed(p, "train", "rows").first = 3; });
   expectRule("[live] buffer 'rows'", [](Plan &p) { bufferNamed(p, "train", "rows").last = 9; });
-  expectRule("[live] instruction 2",
-             [](Plan &p) { bufferNamed(p, "train", "rows").last = 1; });
+  expectRule("[live] instruction 2", [](Plan &p) { bufferNamed(p, "train", "rows").last = 1; });
   // Reused bytes are fine as long as lives do not meet.
   Plan plan = test::testPlan();
   bufferNamed(plan, "train", "grad:wte.weight").offset = 768;
@@ -261,7 +264,13 @@ TEST(PlanRules, Tables) {
   });
   expectRule("[elf]", [](Plan &p) { p.images[0].elf[18] = 3; });
   expectRule("[elf]", [](Plan &p) { p.images[0].elf.resize(60); });
+  expectRule("[elf] the kernels of 'x86-64': a segment lies outside",
+             [](Plan &p) { p.images[0].elf.resize(p.images[0].elf.size() / 3); });
   expectRule("[elf]", [](Plan &p) { p.images.clear(); });
+  expectRule("[program]", [](Plan &p) {
+    p.programs.clear();
+    p.variables.clear();
+  });
   expectRule("[name]", [](Plan &p) { p.images[0].features = {""}; });
 }
 
@@ -269,28 +278,9 @@ TEST(PlanRules, Tables) {
 // Damage that the checksums do not see
 //===----------------------------------------------------------------------===//
 
-TEST(Plan, RandomDamageOfContentsNeverCrashes) {
-  auto sections = readContainer(good());
-  ASSERT_TRUE(sections.ok());
-  for (uint64_t round = 0; round < 20000; ++round) {
-    auto random = [&](uint64_t draw) { return philox64(17, round, draw); };
-    std::vector<std::string> contents;
-    for (const Section &section : *sections)
-      contents.emplace_back(section.contents);
-    std::string &victim = contents[round % 4 == 0 ? 0 : 1];
-    uint64_t changes = 1 + random(0) % 3;
-    for (uint64_t c = 0; c < changes; ++c) {
-      size_t at = random(1 + 2 * c) % victim.size();
-      victim[at] = random(0) & 1 ? static_cast<char>(random(2 + 2 * c))
-                                 : static_cast<char>(victim[at] ^ 1 << random(2 + 2 * c) % 8);
-    }
-    if (random(9) % 8 == 0)
-      victim.resize(random(10) % victim.size());
-    std::vector<std::pair<std::string, std::string_view>> list;
-    for (size_t s = 0; s < contents.size(); ++s)
-      list.emplace_back((*sections)[s].name, contents[s]);
-    auto plan = deserialize(writeContainer(list));
-    if (!plan.ok())
-      ASSERT_EQ(plan.status().code(), ErrorCode::Damaged);
-  }
+TEST(Plan, RandomDamageNeverCrashes) {
+  Plan small = test::testPlan();
+  small.images[0].elf.resize(64);
+  small.images[0].elf[56] = small.images[0].elf[57] = 0; // segments
+  fuzz::mutate({serialize(small), good()}, 4000, fuzz::plan);
 }

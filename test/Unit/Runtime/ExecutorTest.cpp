@@ -1,6 +1,6 @@
 //===- ExecutorTest.cpp - programs of the small plan, instruction by instruction ===//
-#include "TestPlan.h"
 #include "dsc/Runtime/Core/Executor.h"
+#include "TestPlan.h"
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -211,15 +211,4 @@ TEST(Executor, TwoImagesInOneProcess) {
   one.executor->run(one.train);
   two.executor->run(two.train);
   EXPECT_EQ(one.weights(), two.weights());
-}
-
-TEST(Executor, DamagedCodeIsRefused) {
-  Plan plan = test::testPlan();
-  ExecutorOptions options;
-  options.threads = 1;
-  std::string &elf = plan.images[0].elf;
-  elf.resize(elf.size() / 3);
-  auto executor = Executor::create(plan, options);
-  ASSERT_FALSE(executor.ok());
-  EXPECT_EQ(executor.status().code(), ErrorCode::Damaged);
 }

@@ -21,16 +21,18 @@ TEST(Features, AgreeWithTheSystem) {
   std::set<std::string> have = cpuFeatures(), flags = procFlags();
   if (flags.empty())
     GTEST_SKIP() << "no /proc/cpuinfo";
-  for (const char *name : {"sse2", "ssse3", "sse4_2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi1",
-                           "bmi2", "movbe", "abm", "avx512f", "avx512bw", "avx512dq", "avx512vl",
-                           "avx512cd", "avx512_bf16", "avx512_vnni", "avx_vnni", "amx_tile",
-                           "amx_bf16", "amx_int8", "lahf_lm", "cx16"})
+  for (const char *name :
+       {"sse2",     "ssse3",    "sse4_2",   "popcnt",      "avx",         "avx2",     "fma",
+        "f16c",     "bmi1",     "bmi2",     "movbe",       "abm",         "avx512f",  "avx512bw",
+        "avx512dq", "avx512vl", "avx512cd", "avx512_bf16", "avx512_vnni", "avx_vnni", "amx_tile",
+        "amx_bf16", "amx_int8", "lahf_lm",  "cx16"})
     EXPECT_EQ(have.count(name), flags.count(name)) << name;
 }
 
-static const std::vector<plan::KernelImage> images{{"x86-64-v2", {"sse4_2"}, ""},
-                                                   {"x86-64-v3", {"sse4_2", "avx2", "fma"}, ""},
-                                                   {"x86-64-v4", {"avx512f", "avx2", "fma", "sse4_2"}, ""}};
+static const std::vector<plan::KernelImage> images{
+    {"x86-64-v2", {"sse4_2"}, ""},
+    {"x86-64-v3", {"sse4_2", "avx2", "fma"}, ""},
+    {"x86-64-v4", {"avx512f", "avx2", "fma", "sse4_2"}, ""}};
 
 static size_t chosen(const std::set<std::string> &have, const std::string &forced = "") {
   auto image = chooseImage(images, have, forced);
@@ -50,10 +52,11 @@ TEST(Features, RefusesByName) {
   auto none = chooseImage(images, {"avx2"});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code(), ErrorCode::Damaged);
-  EXPECT_EQ(none.status().message(),
-            "the plan has no code for this CPU: x86-64-v2 needs sse4_2; x86-64-v3 needs sse4_2, fma; "
-            "x86-64-v4 needs avx512f, fma, sse4_2; compile again with dsc --target=native on this "
-            "machine");
+  EXPECT_EQ(
+      none.status().message(),
+      "the plan has no code for this CPU: x86-64-v2 needs sse4_2; x86-64-v3 needs sse4_2, fma; "
+      "x86-64-v4 needs avx512f, fma, sse4_2; compile again with dsc --target=native on this "
+      "machine");
   auto forced = chooseImage(images, {"sse4_2", "fma"}, "x86-64-v3");
   ASSERT_FALSE(forced.ok());
   EXPECT_EQ(forced.status().code(), ErrorCode::Damaged);

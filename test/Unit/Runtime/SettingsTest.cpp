@@ -1,6 +1,6 @@
 //===- SettingsTest.cpp - dsrun --set --------------------------------------===//
-#include "TestPlan.h"
 #include "dsc/Runtime/Core/Settings.h"
+#include "TestPlan.h"
 #include <gtest/gtest.h>
 
 using namespace dsc;
@@ -14,9 +14,9 @@ static std::string refused(const std::vector<std::string> &assignments) {
 
 TEST(Settings, ChangeScalarsAndTheSpec) {
   plan::Plan plan = test::testPlan();
-  Status status = applySettings(
-      plan, {"train.optimizer.params.lr=3e-4", "train.steps=7", "checkpoint.dir=a=b",
-             "data.train.0.path=other.npy", "evaluation.batches=all", "init.from=gpt2"});
+  Status status = applySettings(plan, {"train.optimizer.params.lr=3e-4", "train.steps=7",
+                                       "checkpoint.dir=a=b", "data.train.0.path=other.npy",
+                                       "evaluation.batches=all", "init.from=gpt2"});
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(plan.scalars[0].value, 3e-4);
   const auto &spec = plan.manifest["spec"];

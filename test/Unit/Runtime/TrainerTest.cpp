@@ -1,7 +1,7 @@
 //===- TrainerTest.cpp - whole runs of the small plan ----------------------===//
+#include "dsc/Runtime/Core/Trainer.h"
 #include "TestPlan.h"
 #include "dsc/Runtime/Core/Inference.h"
-#include "dsc/Runtime/Core/Trainer.h"
 #include "dsc/Runtime/Data/Npy.h"
 #include "dsc/Support/Hash.h"
 #include <cmath>
@@ -235,8 +235,9 @@ TEST_F(TrainerTest, WrongIdsAreNamed) {
     EXPECT_EQ(status.code(), ErrorCode::Input);
     return status.message();
   };
-  EXPECT_NE(refused({1, 2, 3, 8}, {2, 2}).find("id 8 in row 1 at position 1 is outside the "
-                                               "vocabulary of 8"),
+  EXPECT_NE(refused({1, 2, 3, 8}, {2, 2})
+                .find("id 8 in row 1 at position 1 is outside the "
+                      "vocabulary of 8"),
             std::string::npos);
   EXPECT_NE(refused({-1}, {1}).find("id -1 in row 0"), std::string::npos);
   EXPECT_NE(refused({1, 2, 3, 4, 5}, {5}).find("rows of 5 ids, the plan takes 1 to 4"),

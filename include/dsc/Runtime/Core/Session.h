@@ -62,7 +62,8 @@ public:
 
 private:
   Session() = default;
-  void initialise();
+  /// Initial values of all variables, or of all but parameters.
+  void initialise(bool parameters);
   Status load(const std::string &folder);
 
   RunOptions theOptions;
