@@ -48,9 +48,28 @@ void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &op
   passes.addPass(createDsVerifyTraining());
 }
 
+void dsc::buildLoweringPipeline(OpPassManager &passes, const LoweringOptions &options) {
+  passes.addPass(createDsFuse());
+  passes.addPass(createDsInlineBlocks());
+  DsTileHeadOptions head;
+  head.blockBytes = options.blockBytes;
+  passes.addPass(createDsTileHead(head));
+  passes.addPass(createDsVerifyLowering());
+}
+
+void dsc::buildPlanPipeline(OpPassManager &passes) {
+  passes.addPass(createDsToPlan());
+  passes.addPass(createPlanAssignMemory());
+  passes.addPass(createPlanVerify());
+}
+
 void dsc::registerPipelines() {
   PassPipelineRegistration<>("ds-import", "Import phase: verify what was imported",
                              buildImportPipeline);
   PassPipelineRegistration<TrainingOptions>("ds-training", "Training phase: forward to whole step",
                                             buildTrainingPipeline);
+  PassPipelineRegistration<LoweringOptions>("ds-lowering", "Lowering phase: blocks to fused ops",
+                                            buildLoweringPipeline);
+  PassPipelineRegistration<>("ds-plan", "Plan phase: ops to instructions on bytes",
+                             buildPlanPipeline);
 }

@@ -1,65 +1,144 @@
 //===- dsc.cpp - compiles a spec to a plan ---------------------------------===//
-// Command line only: the spec is read by lib/Frontend.
+// Command line only: the spec is read by lib/Frontend, compiled by Compiler.cpp.
+#include "Compiler.h"
 #include "dsc/Frontend/Frontend.h"
 #include "dsc/Frontend/SpecTable.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace dsc;
 namespace cl = llvm::cl;
 
-static cl::OptionCategory category("Options");
-static cl::opt<std::string> specPath(cl::Positional, cl::desc("SPEC"), cl::cat(category));
-static cl::opt<std::string> outputPath("o", cl::desc("Write the plan to this file"),
-                                       cl::value_desc("plan"), cl::cat(category));
-static cl::list<std::string> overrides("set", cl::desc("Override a value of the spec"),
-                                       cl::value_desc("path=value"), cl::cat(category));
-static cl::opt<bool> printConfigFlag("print-config",
-                                     cl::desc("Print each resolved value and where it came from"),
-                                     cl::cat(category));
-static cl::opt<bool> emitSchema("emit-schema", cl::desc("Print the JSON Schema of specs"),
-                                cl::Hidden, cl::cat(category));
-static cl::opt<bool> emitReference("emit-spec-reference",
-                                   cl::desc("Print the reference page of specs"), cl::Hidden,
-                                   cl::cat(category));
-static cl::extrahelp
-    examples("\nExamples:\n"
-             "  dsc model.json -o plan.bin\n"
-             "  dsc model.json --print-config --set train.optimizer.params.lr=3e-4\n");
+namespace {
+enum class Output { Plan, Mlir };
+
+/// All flags. Made in main, after the options that libLLVM registers by itself have been dropped:
+/// some have the names of ours.
+struct Flags {
+  cl::OptionCategory category{"Options"};
+  cl::opt<std::string> spec{cl::Positional, cl::desc("SPEC"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("Write the plan to this file"), cl::value_desc("plan"),
+                              cl::cat(category)};
+  cl::list<std::string> overrides{"set", cl::desc("Override a value of the spec"),
+                                  cl::value_desc("path=value"), cl::cat(category)};
+  cl::opt<bool> printConfig{"print-config",
+                            cl::desc("Print each resolved value and where it came from"),
+                            cl::cat(category)};
+  cl::opt<bool> dryRun{"dry-run",
+                       cl::desc("Print parameters, FLOPs and planned memory; needs no data"),
+                       cl::cat(category)};
+  cl::opt<std::string> dumpDir{"dump-dir",
+                               cl::desc("Write the IR after every pass, and a page to read it"),
+                               cl::value_desc("folder"), cl::cat(category)};
+  cl::list<std::string> targets{"target", cl::CommaSeparated,
+                                cl::desc("Instruction sets to generate code for (default: native)"),
+                                cl::value_desc("list"), cl::cat(category)};
+  cl::opt<Phase> stopAfter{
+      "stop-after", cl::desc("Write the IR after this phase instead of a plan"),
+      cl::init(Phase::Emit),
+      cl::values(clEnumValN(Phase::Import, "import", "forward programs"),
+                 clEnumValN(Phase::Training, "training", "whole step"),
+                 clEnumValN(Phase::Lowering, "lowering", "straight-line programs of fused ops"),
+                 clEnumValN(Phase::Plan, "plan", "instructions on bytes")),
+      cl::cat(category)};
+  cl::opt<Output> emit{"emit", cl::desc("What to write"), cl::init(Output::Plan),
+                       cl::values(clEnumValN(Output::Plan, "plan", "a plan for dsrun"),
+                                  clEnumValN(Output::Mlir, "mlir", "IR as text")),
+                       cl::cat(category)};
+  cl::opt<bool> printPipeline{"print-pipeline", cl::desc("Print the passes of each phase"),
+                              cl::cat(category)};
+  cl::opt<bool> emitSchema{"emit-schema", cl::desc("Print the JSON Schema of specs"), cl::Hidden,
+                           cl::cat(category)};
+  cl::opt<bool> emitReference{"emit-spec-reference", cl::desc("Print the reference page of specs"),
+                              cl::Hidden, cl::cat(category)};
+  cl::extrahelp examples{"\nExamples:\n"
+                         "  dsc model.json -o plan.bin --dump-dir=ir\n"
+                         "  dsc model.json --print-config --set train.optimizer.params.lr=3e-4\n"};
+};
+} // namespace
 
 static int usageError(const std::string &message) {
   llvm::errs() << "dsc: error: " << message << "\nfix: see dsc --help\n";
   return 2;
 }
 
-int main(int argc, char **argv) {
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "dsc " DSC_VERSION "\n"; });
-  if (!cl::ParseCommandLineOptions(
-          argc, argv, "Compiles model.json to a plan that dsrun executes\n", &llvm::errs()))
-    return 2;
-  if (emitSchema || emitReference) {
-    llvm::outs() << (emitSchema ? emitSpecSchema() : emitSpecReference());
+/// The targets asked for, best last, each once. Empty after an unknown name, which is reported.
+static std::vector<const Target *> findTargets(std::vector<std::string> names) {
+  if (names.empty())
+    names.push_back("native");
+  std::vector<const Target *> wanted, ordered;
+  for (const std::string &name : names) {
+    const Target *target = findTarget(name);
+    if (!target) {
+      std::string known = "native";
+      for (const Target &each : allTargets())
+        known += ", " + each.name;
+      usageError("unknown instruction set '" + name + "', known are " + known);
+      return {};
+    }
+    wanted.push_back(target);
+  }
+  for (const Target &target : allTargets())
+    if (llvm::is_contained(wanted, &target))
+      ordered.push_back(&target);
+  return ordered;
+}
+
+static int run(const Flags &flags) {
+  if (flags.emitSchema || flags.emitReference) {
+    llvm::outs() << (flags.emitSchema ? emitSpecSchema() : emitSpecReference());
     return 0;
   }
-  if (specPath.empty())
+  if (flags.printPipeline) {
+    llvm::outs() << printPipeline();
+    return 0;
+  }
+  if (flags.spec.empty())
     return usageError("no spec given");
 
+  CompileOptions compilation;
+  bool wantsIr = flags.emit == Output::Mlir;
+  compilation.stopAfter = flags.stopAfter == Phase::Emit && wantsIr ? Phase::Plan : flags.stopAfter;
+  bool stopsEarly = compilation.stopAfter != Phase::Emit;
+  bool writesPlan = !stopsEarly && !flags.output.empty() && !flags.dryRun;
+  bool compiles = writesPlan || stopsEarly || flags.dryRun;
+  if (!compiles && !flags.dumpDir.empty())
+    return usageError("--dump-dir needs -o PLAN, --dry-run or --stop-after");
+  if (!compiles && !flags.printConfig)
+    return usageError("nothing to do: give -o PLAN, --dry-run or --print-config");
+  compilation.targets = findTargets({flags.targets.begin(), flags.targets.end()});
+  if (compilation.targets.empty())
+    return 2;
+
   ReadOptions options;
-  options.overrides = overrides;
-  options.needsFiles = !outputPath.empty();
-  SpecResult result = readSpec(specPath, options);
+  options.overrides.assign(flags.overrides.begin(), flags.overrides.end());
+  options.needsFiles = writesPlan;
+  SpecResult result = readSpec(flags.spec, options);
   if (!result.ok()) {
     llvm::errs() << result.errorText();
     return 1;
   }
-  if (printConfigFlag)
+  if (flags.printConfig)
     llvm::outs() << printConfig(result);
-  else if (outputPath.empty())
-    return usageError("nothing to do: give -o PLAN or --print-config");
-  if (!outputPath.empty()) {
-    llvm::errs() << "dsc: error: no plan can be written yet\n";
-    return 70;
-  }
-  return 0;
+  if (!compiles)
+    return 0;
+  compilation.output = flags.output;
+  compilation.dumpDir = flags.dumpDir;
+  compilation.dryRun = flags.dryRun;
+  Status status = compile(result, compilation);
+  if (!status.ok())
+    llvm::errs() << "dsc: error: " << status.message() << "\n";
+  return status.exitCode();
+}
+
+int main(int argc, char **argv) {
+  cl::ResetCommandLineParser();
+  Flags flags;
+  cl::HideUnrelatedOptions(flags.category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "dsc " DSC_VERSION "\n"; });
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "Compiles model.json to a plan that dsrun executes\n", &llvm::errs()))
+    return 2;
+  return run(flags);
 }

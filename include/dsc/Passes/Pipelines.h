@@ -33,7 +33,17 @@ void buildImportPipeline(mlir::OpPassManager &passes);
 /// ds-training: forward pass to whole step.
 void buildTrainingPipeline(mlir::OpPassManager &passes, const TrainingOptions &options);
 
-/// Makes the phases known to ds-opt: --ds-import, --ds-training.
+/// ds-lowering: blocks of ops to straight-line programs of fused ops.
+struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
+  Option<int64_t> blockBytes{*this, "block-bytes",
+                             llvm::cl::desc("most bytes of logits that may exist at a time"),
+                             llvm::cl::init(int64_t(64) << 20)};
+};
+void buildLoweringPipeline(mlir::OpPassManager &passes, const LoweringOptions &options);
+/// ds-plan: programs to instructions on bytes.
+void buildPlanPipeline(mlir::OpPassManager &passes);
+
+/// Makes the phases known to ds-opt: --ds-import, --ds-training, --ds-lowering, --ds-plan.
 void registerPipelines();
 
 } // namespace dsc

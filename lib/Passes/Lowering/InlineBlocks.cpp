@@ -1,6 +1,5 @@
 //===- InlineBlocks.cpp - ds-inline-blocks ---------------------------------===//
-// Moves the ops of each ds.block to where it stood. Inner blocks first; an op keeps the innermost
-// name.
+// Moves the ops of each ds.block to where it stood.
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Passes/Passes.h"
 

@@ -116,7 +116,7 @@ namespace {
 struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
   void runOnOperation() override {
     int64_t front = assignPersistent();
-    persistent += front;
+    int64_t largest = 0, largestBound = 0;
     for (auto program : getOperation().getOps<ProgramOp>()) {
       Lifetimes lifetimes = computeLifetimes(program);
       std::vector<Reservation> blocks;
@@ -126,19 +126,20 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
               {buffer, life.last < life.first ? Lifetime{0, 0} : life, reserve(bytesOf(buffer))});
       int64_t programPeak = layOut(blocks);
       for (Reservation &block : blocks)
-        setOffset(block.buffer, front + block.offset);
-      if (programPeak > int64_t(peak.getValue())) {
-        peak = programPeak;
-        bound = liveBound(blocks, lifetimes.instructions.size());
+        block.buffer.setOffset(front + block.offset);
+      if (programPeak > largest) {
+        largest = programPeak;
+        largestBound = liveBound(blocks, lifetimes.instructions.size());
       }
     }
+    persistent += front;
+    peak += largest;
+    bound += largestBound;
   }
 
   static int64_t bytesOf(BufferOp buffer) {
     return byteSize(cast<MemRefType>(buffer.getBuffer().getType()));
   }
-
-  static void setOffset(BufferOp buffer, int64_t offset) { buffer.setOffset(offset); }
 
   /// Same label, same bytes. By kind, then in the order of first mention. Returns where the rest
   /// may start.
@@ -154,7 +155,7 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
         auto [entry, inserted] = offsets.try_emplace(buffer.getLabel(), end);
         if (inserted)
           end += reserve(bytesOf(buffer));
-        setOffset(buffer, entry->second);
+        buffer.setOffset(entry->second);
       });
       end = llvm::alignTo(end, page);
     }

@@ -15,8 +15,8 @@ namespace dsc::plan {
 /// types and the sharing of buffers are.
 class KernelTable {
 public:
-  /// Kernels are created in front of `before`.
-  explicit KernelTable(mlir::Operation *before) : before(before) {}
+  /// Kernels are created in front of the first op this is called with.
+  void placeBefore(mlir::Operation *op) { before = before ? before : op; }
   /// `resultArgument[r]`: operand that result r is written over, or -1 for an argument of its own.
   mlir::StringAttr get(mlir::Operation *op, llvm::ArrayRef<int64_t> resultArgument);
   size_t size() const { return byKey.size(); }
@@ -24,7 +24,7 @@ public:
 private:
   mlir::StringAttr create(mlir::Operation *op, llvm::ArrayRef<int64_t> resultArgument);
 
-  mlir::Operation *before;
+  mlir::Operation *before = nullptr;
   std::map<std::string, mlir::StringAttr> byKey;
   std::set<std::string> names;
 };

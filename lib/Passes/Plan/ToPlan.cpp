@@ -40,6 +40,7 @@ public:
   void write() {
     auto program = ProgramOp::create(builder, func.getLoc(), func.getName());
     builder.createBlock(&program.getBody());
+    kernels.placeBefore(program);
     // Kinds in order, so that a reader finds what lives across programs first.
     for (uint32_t kind = 0; kind <= getMaxEnumValForBufferKind(); ++kind)
       for (Bufferizer::Buffer &buffer : plan.buffers)
@@ -109,7 +110,7 @@ struct ToPlan : dsc::impl::DsToPlanBase<ToPlan> {
     SmallVector<func::FuncOp> programs(getOperation().getOps<func::FuncOp>());
     if (programs.empty())
       return;
-    KernelTable table(programs.front());
+    KernelTable table;
     for (func::FuncOp func : programs) {
       if (!llvm::hasSingleElement(func.getBody())) {
         func.emitError("program '") << func.getName() << "' must be one basic block";

@@ -1,0 +1,37 @@
+//===- Emit.h - from plan IR to a plan -------------------------------------===//
+// The last phase. Functions and not passes, because their result is no IR.
+#ifndef DSC_PASSES_EMIT_H
+#define DSC_PASSES_EMIT_H
+
+#include "dsc/Codegen/KernelOpInterface.h"
+#include "dsc/Plan/Plan.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <functional>
+
+namespace dsc {
+
+struct Spec;
+
+struct EmitOptions {
+  /// One kernel image each, in this order.
+  std::vector<const Target *> targets;
+  /// Goes into the plan as it is: see buildManifest.
+  nlohmann::json manifest;
+  /// Sees the kernel functions of each target before they become code (for dumps).
+  std::function<void(const Target &, mlir::ModuleOp)> seeKernels;
+};
+
+/// The plan of a module that plan-verify accepts. Fails with a diagnostic if an op has no kernel
+/// generator.
+mlir::FailureOr<plan::Plan> emitPlan(mlir::ModuleOp module, const EmitOptions &options);
+
+/// {"compiler": version, "spec": the resolved spec, "targets": names, "files": what the spec
+/// names}. Relative paths start at the folder of `planPath`. Each file has `path`, `format`,
+/// `bytes` and `xxh3`, the hash that dsrun compares. Error (Input) if a file cannot be read.
+StatusOr<nlohmann::json> buildManifest(const Spec &spec, const std::string &planPath,
+                                       const std::vector<const Target *> &targets,
+                                       const std::string &compilerVersion);
+
+} // namespace dsc
+
+#endif // DSC_PASSES_EMIT_H

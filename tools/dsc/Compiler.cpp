@@ -1,0 +1,196 @@
+//===- Compiler.cpp - from a resolved spec to a plan file ------------------===//
+#include "Compiler.h"
+#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Dialect/Plan/PlanDialect.h"
+#include "dsc/Passes/Dump.h"
+#include "dsc/Passes/Emit.h"
+#include "dsc/Passes/Import.h"
+#include "dsc/Passes/Pipelines.h"
+#include "dsc/Passes/PlanSummary.h"
+#include "dsc/Support/File.h"
+#include "dsc/Support/Numbers.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <functional>
+
+using namespace mlir;
+using namespace dsc;
+
+static constexpr const char *importSummary = "Build the forward programs that the spec describes";
+
+namespace {
+struct PhaseEntry {
+  Phase phase;
+  const char *name;
+  std::function<void(OpPassManager &, const Spec &)> build;
+};
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+} // namespace
+
+static std::vector<PhaseEntry> phases() {
+  return {{Phase::Import, "import",
+           [](OpPassManager &passes, const Spec &) { buildImportPipeline(passes); }},
+          {Phase::Training, "training",
+           [](OpPassManager &passes, const Spec &spec) {
+             TrainingOptions options;
+             setTrainingOptions(spec, options);
+             buildTrainingPipeline(passes, options);
+           }},
+          {Phase::Lowering, "lowering",
+           [](OpPassManager &passes, const Spec &) {
+             buildLoweringPipeline(passes, LoweringOptions());
+           }},
+          {Phase::Plan, "plan",
+           [](OpPassManager &passes, const Spec &) { buildPlanPipeline(passes); }}};
+}
+
+std::string dsc::printPipeline() {
+  std::string text;
+  auto line = [&](std::string name, StringRef summary) {
+    name.resize(std::max<size_t>(name.size() + 2, 28), ' ');
+    text += "  " + name + summary.str() + "\n";
+  };
+  for (const PhaseEntry &phase : phases()) {
+    text += std::string(phase.name) + "\n";
+    if (phase.phase == Phase::Import)
+      line("ds-import", importSummary);
+    OpPassManager passes(ModuleOp::getOperationName());
+    phase.build(passes, Spec());
+    for (Pass &pass : passes.getPasses())
+      line(pass.getArgument().str(), pass.getDescription());
+  }
+  text += "emit\n";
+  line("kernels", "Generate and link the code of each kernel, once a target");
+  line("plan", "Write instructions, buffers, kernels and manifest to one file");
+  return text;
+}
+
+namespace {
+/// One compilation. Diagnostics are collected and become the message of the status.
+class Compilation {
+public:
+  Compilation(const SpecResult &spec, const CompileOptions &options)
+      : result(spec), spec(*spec.spec), options(options), dump(options.dumpDir, spec.spec->path),
+        handler(&context, [this](mlir::Diagnostic &diagnostic) { note(diagnostic); }) {
+    context.disableMultithreading(); // passes work on one module; code generation has no use for it
+    context.loadDialect<ds::DSDialect, dsc::plan::PlanDialect, func::FuncDialect>();
+  }
+
+  Status run() {
+    start = std::chrono::steady_clock::now();
+    Status status = runPhases();
+    if (!options.dumpDir.empty()) {
+      dump.addFact("compiled in", printFixed(secondsSince(start), 1) + " s");
+      // After a failure too: the page shows how far it came.
+      if (Status written = dump.write(); status.ok() && !written.ok())
+        return written;
+    }
+    return status;
+  }
+
+private:
+  void note(mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return;
+    std::string where;
+    if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+      where = location.getFilename().str() + ":" + std::to_string(location.getLine()) + ": ";
+    errors += (errors.empty() ? "" : "\n") + where + diagnostic.str();
+  }
+
+  Status internalError(const std::string &what) {
+    return Status(ErrorCode::Internal,
+                  what + (errors.empty() ? "" : ": " + errors) +
+                      "\nfix: this is a fault of dsc; see it with --dump-dir=DIR");
+  }
+
+  Status runPhases() {
+    ImportOptions import;
+    for (const Provenance &value : result.values)
+      import.places[value.path] = value.origin;
+    OwningOpRef<ModuleOp> module = importSpec(context, spec, import);
+    if (!module)
+      return inputError("the spec cannot be turned into a program: " + errors);
+    dump.add("import", "ds-import", importSummary, *module, secondsSince(start) * 1000);
+    for (const PhaseEntry &phase : phases()) {
+      PassManager manager(&context);
+      if (!options.dumpDir.empty())
+        dump.watch(manager, phase.name);
+      phase.build(manager, spec);
+      if (failed(manager.run(*module)))
+        return internalError(std::string("phase ") + phase.name + " failed");
+      if (options.stopAfter == phase.phase)
+        return writeModule(*module);
+    }
+    PlanSummary summary = summarizePlan(*module, options.targets);
+    addFacts(summary);
+    if (options.dryRun) {
+      llvm::outs() << printSummary(summary);
+      return {};
+    }
+    return emit(*module, summary);
+  }
+
+  void addFacts(const PlanSummary &summary) {
+    dump.addFact("parameters", printGrouped(summary.parameters));
+    for (const ProgramSummary &program : summary.programs)
+      if (program.name == "train")
+        dump.addFact("FLOPs per step", printGrouped(program.flops));
+    dump.addFact("arena", printBytes(summary.arena));
+    dump.addFact("kernels", printGrouped(summary.kernels));
+  }
+
+  Status writeModule(ModuleOp module) {
+    std::string text;
+    llvm::raw_string_ostream(text) << module << "\n";
+    if (options.output.empty() || options.output == "-") {
+      llvm::outs() << text;
+      return {};
+    }
+    return writeFileAtomically(options.output, text);
+  }
+
+  Status emit(ModuleOp module, const PlanSummary &summary) {
+    auto manifest = buildManifest(spec, options.output, options.targets, DSC_VERSION);
+    if (!manifest.ok())
+      return manifest.status();
+    EmitOptions emission;
+    emission.targets = options.targets;
+    emission.manifest = std::move(*manifest);
+    auto begin = std::chrono::steady_clock::now();
+    if (!options.dumpDir.empty())
+      emission.seeKernels = [&](const Target &target, ModuleOp kernels) {
+        dump.add("kernels", "kernels-" + target.name,
+                 "Vector code of each kernel for " + target.name, kernels,
+                 secondsSince(begin) * 1000);
+        begin = std::chrono::steady_clock::now();
+      };
+    FailureOr<dsc::plan::Plan> plan = emitPlan(module, emission);
+    if (failed(plan))
+      return internalError("emission failed");
+    std::string bytes = dsc::plan::serialize(*plan);
+    // Whatever dsrun would refuse must never be written.
+    if (auto read = dsc::plan::deserialize(bytes); !read.ok())
+      return internalError("the plan does not verify: " + read.status().message());
+    return writeFileAtomically(options.output, bytes);
+  }
+
+  const SpecResult &result;
+  const Spec &spec;
+  const CompileOptions &options;
+  MLIRContext context;
+  Dump dump;
+  std::string errors;
+  ScopedDiagnosticHandler handler;
+  std::chrono::steady_clock::time_point start;
+};
+} // namespace
+
+Status dsc::compile(const SpecResult &spec, const CompileOptions &options) {
+  return Compilation(spec, options).run();
+}

@@ -1,0 +1,31 @@
+//===- Compiler.h - from a resolved spec to a plan file --------------------===//
+// The phases in order, each a pipeline of dsc/Passes/Pipelines.h, then emission.
+#ifndef DSC_TOOLS_DSC_COMPILER_H
+#define DSC_TOOLS_DSC_COMPILER_H
+
+#include "dsc/Codegen/KernelOpInterface.h"
+#include "dsc/Frontend/Frontend.h"
+#include "dsc/Support/Status.h"
+#include <string>
+#include <vector>
+
+namespace dsc {
+
+enum class Phase { Import, Training, Lowering, Plan, Emit };
+
+struct CompileOptions {
+  std::vector<const Target *> targets;
+  std::string output;  ///< plan, or IR when stopping earlier; "-" is stdout
+  std::string dumpDir; ///< empty: no dump
+  Phase stopAfter = Phase::Emit;
+  bool dryRun = false; ///< print what the plan costs and write nothing
+};
+
+Status compile(const SpecResult &spec, const CompileOptions &options);
+
+/// The passes of each phase with their summaries.
+std::string printPipeline();
+
+} // namespace dsc
+
+#endif // DSC_TOOLS_DSC_COMPILER_H
