@@ -26,6 +26,8 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.layer_norm"] = createLayerNormGenerator();
     map["ds.layer_norm_input_grad"] = createLayerNormInputGradGenerator();
     map["ds.layer_norm_parameter_grad"] = createLayerNormParameterGradGenerator();
+    map["ds.attention"] = createAttentionGenerator();
+    map["ds.attention_grad"] = createAttentionGradGenerator();
     map["ds.cross_entropy"] = createCrossEntropyGenerator();
     map["ds.cross_entropy_grad"] = createCrossEntropyGradGenerator();
     map["ds.count"] = createCountGenerator();

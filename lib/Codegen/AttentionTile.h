@@ -1,0 +1,78 @@
+//===- AttentionTile.h - what the two attention kernels share --------------===//
+// Scores are held transposed, [key][query]: vectors run over queries, so that maxima, sums and
+// masks need no step across lanes, and keys and values are read as scalars from plain row-major
+// copies. docs/Rationale/Kernels.md has the reasons and the measurements.
+#ifndef DSC_LIB_CODEGEN_ATTENTIONTILE_H
+#define DSC_LIB_CODEGEN_ATTENTIONTILE_H
+
+#include "KernelBuilder.h"
+
+namespace dsc {
+
+/// Sizes of one attention on one target.
+struct AttentionShape {
+  int64_t batch, length, heads, width; ///< width of one head
+  int64_t lanes;
+  int64_t rows;    ///< of a register tile: keys, or channels
+  int64_t queries; ///< of a register tile: two vectors
+  double scale;
+  AttentionShape(mlir::Value qkv, int64_t heads, double scale, const Target &target);
+
+  int64_t model() const { return heads * width; }
+  /// Keys of a head, rounded up to whole tiles; rows past `length` are zeros.
+  int64_t paddedKeys() const { return (length + rows - 1) / rows * rows; }
+  /// Width of a head, rounded up to whole vectors.
+  int64_t paddedWidth() const { return (width + lanes - 1) / lanes * lanes; }
+  /// Offset of channel 0 of (sample, head) at position 0: of queries in qkv, of rows of [b, t, d].
+  Value qkvBase(KernelBuilder &b, Value sample, Value head) const;
+  Value rowBase(KernelBuilder &b, Value sample, Value head) const;
+};
+
+/// Hands out aligned pieces of the workspace.
+class WorkspaceLayout {
+public:
+  int64_t take(int64_t floats) {
+    int64_t at = bytes_;
+    bytes_ += (floats * 4 + 63) / 64 * 64;
+    return at;
+  }
+  int64_t bytes() const { return bytes_; }
+
+private:
+  int64_t bytes_ = 0;
+};
+
+/// Where factor (k, index) of a product is: memory[base + k * perK + index * perIndex].
+struct TileFactor {
+  Value memory, base;
+  int64_t perK, perIndex;
+};
+
+/// sums[r][c] += sum over k in [low, high) of a(k, r) * b(k, c), k in order; `a` is read as
+/// scalars, `b` as vectors (perIndex counts vectors and is ignored: they are adjacent). `sums` is
+/// row-major.
+Carried tileProduct(KernelBuilder &b, int64_t rows, int64_t vectors, Value low, Value high,
+                    const TileFactor &a, const TileFactor &v, ValueRange sums);
+
+/// `lanes` vectors of `lanes` elements, transposed.
+SmallVector<Value> transpose(KernelBuilder &b, ValueRange vectors);
+
+/// `count` channels as tiles of at most `rows`, as equal as they can be: (first, size) of each run
+/// of equal tiles and how many there are.
+struct ChannelRun {
+  int64_t first, size, count;
+};
+SmallVector<ChannelRun> channelTiles(int64_t count, int64_t rows);
+
+/// Copies `rows` rows of `width` elements to a row-major matrix with `stride` elements a row;
+/// columns past `width` up to whole vectors become zeros if the stride has room for them.
+void copyRows(KernelBuilder &b, Value rows, int64_t width, Value from, Value fromBase,
+              int64_t fromStride, Value to, int64_t toStride);
+void fillZeros(KernelBuilder &b, Value memory, int64_t low, int64_t high);
+
+/// i1 vector: query `first` + lane (+ `vector` vectors) may look at `key`.
+Value causalMask(KernelBuilder &b, Value first, int64_t vector, Value key);
+
+} // namespace dsc
+
+#endif // DSC_LIB_CODEGEN_ATTENTIONTILE_H
