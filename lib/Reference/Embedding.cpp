@@ -9,7 +9,8 @@ static int64_t tableRow(const Tensor &ids, int64_t i, int64_t rows, Evaluation &
   int64_t id = static_cast<int64_t>(ids[i]);
   if (id >= 0 && id < rows)
     return id;
-  at.fail("id " + llvm::Twine(id) + " at position " + llvm::Twine(i) + " is outside a table of " +
+  at.fail("id " + llvm::Twine(id) + " of sample " + llvm::Twine(i / ids.columns()) +
+          ", position " + llvm::Twine(i % ids.columns()) + ", is outside a table of " +
           llvm::Twine(rows) + " rows");
   return -1;
 }

@@ -13,8 +13,9 @@ static constexpr double uncounted = -100;
 static bool checkLabel(const Tensor &labels, int64_t i, int64_t columns, Evaluation &at) {
   if (labels[i] == uncounted || (labels[i] >= 0 && labels[i] < columns))
     return true;
-  at.fail("label " + llvm::Twine(static_cast<int64_t>(labels[i])) + " at position " +
-          llvm::Twine(i) + " is neither -100 nor one of " + llvm::Twine(columns) + " columns");
+  at.fail("label " + llvm::Twine(static_cast<int64_t>(labels[i])) + " of sample " +
+          llvm::Twine(i / labels.columns()) + ", position " + llvm::Twine(i % labels.columns()) +
+          ", is neither -100 nor below " + llvm::Twine(columns));
   return false;
 }
 

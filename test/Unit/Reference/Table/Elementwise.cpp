@@ -1,6 +1,5 @@
 //===- Elementwise.cpp - test rows of Ops/Elementwise.td -------------------===//
 #include "OpTable.h"
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -24,13 +23,6 @@ double dsc::optable::activationSlope(const std::string &activation, double x) {
   auto f = [&](double at) { return activationValue(activation, at); };
   double h = 1e-3;
   return (8 * (f(x + h) - f(x - h)) - (f(x + 2 * h) - f(x - 2 * h))) / (12 * h);
-}
-
-std::string dsc::optable::activationAttribute(const std::string &name,
-                                              const std::string &activation) {
-  const char *names[] = {"none", "gelu_tanh", "gelu", "relu"};
-  auto index = std::find(std::begin(names), std::end(names), activation) - std::begin(names);
-  return name + " = " + std::to_string(index) + " : i32";
 }
 
 std::vector<OpRow> dsc::optable::elementwiseRows() {

@@ -56,8 +56,6 @@ const std::vector<OpRow> &allOpRows();
 /// The row of an op name, or null.
 const OpRow *findOpRow(llvm::StringRef opName);
 
-/// `name = value` of an activation (none, gelu_tanh, gelu, relu) in an attribute dictionary.
-std::string activationAttribute(const std::string &name, const std::string &activation);
 /// Value or derivative of an activation by another formula than the reference's.
 double activationValue(const std::string &activation, double x);
 double activationSlope(const std::string &activation, double x);

@@ -1,0 +1,339 @@
+//===- CasesTest.cpp - worked cases of training on the ds ops --------------===//
+// Named after the cases they show: AW decay and AdamW, LR schedules, CL clipping, GA loss and
+// labels. Right values are exact numbers worked out by hand, or equality to the bit.
+#include "Table/OpTable.h"
+#include "TinyRun.h"
+#include "dsc/Runtime/Data/BatchStream.h"
+#include "dsc/Runtime/Data/Npy.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+using namespace mlir;
+using namespace dsc;
+using namespace dsc::test;
+using reference::Interpreter;
+using reference::Outcome;
+using reference::Tensor;
+
+//===-- AW: decay and AdamW --===//
+
+namespace {
+struct Adam {
+  double weight, m, v;
+};
+} // namespace
+
+/// One update of a single weight through ds.adam_update.
+static Adam adamStep(Adam state, double gradient, double updates, bool decoupled,
+                     double rate = 1e-3, double decay = 0.01) {
+  MLIRContext context;
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  optable::OpCase c{.label = "",
+                    .operands = {"1xf32", "1xf32", "1xf32", "1xf32", "f64", "f64", "f64", "f64",
+                                 "f64", "f64", "f64"},
+                    .results = {"1xf32", "1xf32", "1xf32"},
+                    .text = "ds.adam_update $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10" +
+                            std::string(decoupled ? " {decoupled}" : "") +
+                            " : (#0, #1, #2, #3, #4, #5, #6, #7, #8, #9, #10) -> (@0, @1, @2)"};
+  auto module = optable::parseCase(context, c);
+  EXPECT_TRUE(module);
+  Interpreter interpreter(*module);
+  auto one = [](double value) { return Tensor{{1}, {value}}; };
+  auto outcome = interpreter.run(
+      "case", {one(state.weight), one(gradient), one(state.m), one(state.v), Tensor::scalar(1),
+               Tensor::scalar(rate), Tensor::scalar(0.9), Tensor::scalar(0.999),
+               Tensor::scalar(1e-8), Tensor::scalar(updates), Tensor::scalar(decay)});
+  EXPECT_TRUE(succeeded(outcome));
+  return {outcome->results[0].item(), outcome->results[1].item(), outcome->results[2].item()};
+}
+
+// Decay is multiplied by the learning rate.
+TEST(Cases, AW01_DecayIsTimesTheLearningRate) {
+  EXPECT_NEAR(adamStep({1, 0, 0}, 0.1, 0, true).weight, 0.9989900001, 1e-13);
+}
+
+// Adam without decoupling adds the decay to the gradient.
+TEST(Cases, AW02_CoupledDecayGoesThroughTheGradient) {
+  EXPECT_NEAR(adamStep({1, 0, 0}, 0.1, 0, false).weight, 0.9990000001, 5e-11);
+}
+
+// Bias correction uses powers of beta, from t = 1 on.
+TEST(Cases, AW03_BiasCorrection) {
+  Adam first = adamStep({1, 0, 0}, 0.1, 0, true);
+  Adam second = adamStep(first, -0.2, 1, true);
+  EXPECT_NEAR(second.weight, 0.9993461137, 1e-10);
+  EXPECT_NEAR(second.m / (1 - 0.9 * 0.9), -0.0578947, 1e-7);
+  EXPECT_NEAR(second.v / (1 - 0.999 * 0.999), 0.0250075, 1e-7);
+}
+
+/// Gradients of everything are zero: the head and the last norm are.
+static void silence(TinyRun &run) {
+  for (const char *name : {"lm_head.weight", "ln_f.weight", "ln_f.bias"})
+    run.fill(name, 0);
+}
+
+static Spec untied() {
+  Spec spec = tinySpec();
+  spec.model.tiedHead = false;
+  return spec;
+}
+
+// Only matrices and embeddings decay; gains and biases keep every bit.
+TEST(Cases, AW05_OnlyMatricesDecay) {
+  Spec spec = untied();
+  spec.train.lr = 1e-3;
+  spec.train.weightDecay = 0.01;
+  TinyRun run(spec);
+  ASSERT_TRUE(run.ok());
+  silence(run);
+  run.fill("h.0.attn.c_attn.bias", 0.25);
+  auto before = run.state();
+  auto outcome = run.step();
+  ASSERT_TRUE(succeeded(outcome));
+  EXPECT_EQ(outcome->reports["grad_norm"].item(), 0);
+  int matrices = 0, vectors = 0;
+  for (auto variable : run.module->getOps<ds::VariableOp>()) {
+    if (variable.getRole() != ds::Role::Parameter)
+      continue;
+    std::string name = variable.getSymName().str();
+    bool matrix = reference::shapeOf(variable.getType()).size() >= 2;
+    ++(matrix ? matrices : vectors);
+    for (size_t i = 0; i < before[name].size(); ++i) {
+      if (matrix)
+        ASSERT_NEAR(run[name][i], before[name][i] * 0.99999, 1e-15) << name;
+      else
+        ASSERT_EQ(run[name][i], before[name][i]) << name;
+    }
+  }
+  EXPECT_EQ(matrices, 7); // wte, wpe, c_attn, c_proj, c_fc, c_proj, lm_head
+  EXPECT_EQ(vectors, 10);
+}
+
+// The configured decay reaches the optimizer.
+TEST(Cases, AW07_DecayReachesTheOptimizer) {
+  Spec spec = tinySpec();
+  TinyRun without(spec);
+  spec.train.weightDecay = 0.1;
+  TinyRun with(spec);
+  ASSERT_TRUE(without.ok() && with.ok());
+  ASSERT_TRUE(succeeded(without.step()));
+  ASSERT_TRUE(succeeded(with.step()));
+  EXPECT_NE(without["wte.weight"], with["wte.weight"]);
+  EXPECT_EQ(without["ln_f.weight"], with["ln_f.weight"]);
+  EXPECT_EQ(with.interpreter->hyperparameters.at("train.optimizer.params.weight_decay"), 0.1);
+}
+
+// Decay uses the scheduled rate: at rate 0 nothing moves.
+TEST(Cases, AW09_NothingMovesAtRateZero) {
+  for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Sgd}) {
+    Spec spec = tinySpec();
+    spec.train.optimizer = kind;
+    spec.train.weightDecay = 0.1;
+    spec.train.schedule = ScheduleKind::Linear;
+    spec.train.totalSteps = 1;
+    TinyRun run(spec);
+    ASSERT_TRUE(run.ok());
+    ASSERT_TRUE(succeeded(run.step()));
+    auto before = run.state();
+    auto outcome = run.step(); // past the schedule's end, where the floor is 0
+    ASSERT_TRUE(succeeded(outcome));
+    EXPECT_EQ(outcome->reports["learning_rate"].item(), 0);
+    for (auto variable : run.module->getOps<ds::VariableOp>())
+      if (variable.getRole() == ds::Role::Parameter)
+        EXPECT_EQ(run[variable.getSymName().str()], before[variable.getSymName().str()]);
+  }
+}
+
+//===-- LR: schedules --===//
+
+static double rateAt(const std::string &schedule, double t, double warmup, double total,
+                     double peak = 1, double floor = 0) {
+  MLIRContext context;
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  optable::OpCase c{.label = "",
+                    .operands = {"f64", "f64", "f64", "f64", "f64"},
+                    .results = {"f64"},
+                    .text = "ds.learning_rate " + schedule + " $0, $1, $2, $3, $4"};
+  auto module = optable::parseCase(context, c);
+  EXPECT_TRUE(module);
+  Interpreter interpreter(*module);
+  auto outcome =
+      interpreter.run("case", {Tensor::scalar(t), Tensor::scalar(peak), Tensor::scalar(floor),
+                               Tensor::scalar(warmup), Tensor::scalar(total)});
+  EXPECT_TRUE(succeeded(outcome));
+  return outcome->results[0].item();
+}
+
+// Warm-up is (t + 1) / W: the first update moves.
+TEST(Cases, LR01_WarmUpStartsAboveZero) {
+  const double trace[] = {0.5, 1, 1, .961940, .853553, .691342, .5, .308658, .146447, .038060};
+  for (int t = 0; t < 10; ++t)
+    EXPECT_NEAR(rateAt("cosine", t, 2, 10), trace[t], 5e-7) << t;
+}
+
+// A schedule of one update, and one that is warm-up only, end at the peak.
+TEST(Cases, LR02_ShortSchedules) {
+  for (const char *schedule : {"constant", "linear", "cosine"}) {
+    EXPECT_EQ(rateAt(schedule, 0, 0, 1), 1) << schedule;
+    EXPECT_EQ(rateAt(schedule, 3, 4, 4), 1) << schedule;
+    EXPECT_EQ(rateAt(schedule, 0, 1, 1), 1) << schedule;
+  }
+}
+
+// After the end the rate is the floor, and it never leaves [floor, peak].
+TEST(Cases, LR04_StaysAtTheFloor) {
+  for (const char *schedule : {"linear", "cosine"}) {
+    for (double t : {10.0, 12.0, 1000.0})
+      EXPECT_EQ(rateAt(schedule, t, 2, 10, 1, 0.1), 0.1) << schedule << t;
+    for (int t = 2; t < 1000; ++t) {
+      double rate = rateAt(schedule, t, 2, 10, 1, 0.1);
+      ASSERT_TRUE(rate >= 0.1 && rate <= 1) << schedule << t;
+    }
+  }
+}
+
+// The cosine runs over T - W: no jump where warm-up ends.
+TEST(Cases, LR05_CosineStartsWhereWarmUpEnds) {
+  EXPECT_EQ(rateAt("cosine", 2, 2, 10), 1);
+  EXPECT_EQ(rateAt("linear", 2, 2, 10), 1);
+}
+
+// The schedule that the spec asks for is the one that the step follows.
+TEST(Cases, LR01_TheStepFollowsTheSchedule) {
+  Spec spec = tinySpec();
+  spec.train.lr = 1;
+  spec.train.schedule = ScheduleKind::Cosine;
+  spec.train.warmupSteps = 2;
+  TinyRun run(spec);
+  ASSERT_TRUE(run.ok());
+  for (int t = 0; t < 4; ++t) {
+    auto outcome = run.step();
+    ASSERT_TRUE(succeeded(outcome));
+    EXPECT_EQ(outcome->reports["learning_rate"].item(), rateAt("cosine", t, 2, 10));
+  }
+}
+
+//===-- CL: clipping --===//
+
+// A zero gradient is not divided by its norm.
+TEST(Cases, CL07_ZeroGradientStaysZero) {
+  Spec spec = untied();
+  spec.train.gradientClipping = 1;
+  TinyRun run(spec);
+  ASSERT_TRUE(run.ok());
+  silence(run);
+  auto before = run.state();
+  auto outcome = run.step();
+  ASSERT_TRUE(succeeded(outcome));
+  EXPECT_EQ(outcome->end, Outcome::End::Finished);
+  EXPECT_EQ(outcome->reports["grad_norm"].item(), 0);
+  EXPECT_EQ(run["wte.weight"], before["wte.weight"]);
+}
+
+// A norm or loss that is not finite ends the step before anything changes.
+TEST(Cases, CL06_NotFiniteChangesNothing) {
+  for (double bad :
+       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    TinyRun run(tinySpec());
+    ASSERT_TRUE(run.ok());
+    Tensor table = *run.interpreter->variables["wpe.weight"];
+    table[0] = bad;
+    run.set("wpe.weight", table);
+    auto moments = run["adam.m.wte.weight"], weights = run["wte.weight"];
+    auto outcome = run.step();
+    ASSERT_TRUE(succeeded(outcome));
+    EXPECT_EQ(outcome->end, Outcome::End::Numeric);
+    EXPECT_EQ(outcome->firstNonFinite, "variable wpe.weight");
+    EXPECT_EQ(run["wte.weight"], weights);
+    EXPECT_EQ(run["adam.m.wte.weight"], moments);
+    EXPECT_EQ(run["updates"][0], 0);
+  }
+}
+
+//===-- GA: loss and labels --===//
+
+// A window without counted labels is reported and not applied.
+TEST(Cases, GA11_NothingCounted) {
+  Spec spec = tinySpec();
+  spec.train.weightDecay = 0.1;
+  TinyRun run(spec);
+  ASSERT_TRUE(run.ok());
+  ASSERT_TRUE(succeeded(run.step()));
+  auto before = run.state();
+  auto outcome = run.step(std::vector<double>(10, -100));
+  ASSERT_TRUE(succeeded(outcome));
+  EXPECT_EQ(outcome->end, Outcome::End::Empty);
+  EXPECT_EQ(outcome->reports["loss"].item(), 0);
+  EXPECT_EQ(outcome->reports["tokens"].item(), 0);
+  EXPECT_TRUE(outcome->firstNonFinite.empty()) << outcome->firstNonFinite;
+  EXPECT_EQ(run.state(), before);
+  auto after = run.step();
+  ASSERT_TRUE(succeeded(after));
+  EXPECT_EQ(run["updates"][0], 2);
+}
+
+/// The diagnostic of a step on these labels.
+static std::string labelError(double label) {
+  TinyRun run(tinySpec());
+  std::string message;
+  ScopedDiagnosticHandler handler(&run.context, [&](Diagnostic &d) { message += d.str(); });
+  std::vector<double> labels(10, -100);
+  labels[7] = label;
+  bool bad = failed(run.step(labels));
+  return bad ? message : "";
+}
+
+// Labels out of range fail with their place; the uncounted one does not.
+TEST(Cases, GA12_LabelsOutOfRange) {
+  for (double label : {-4.0, 13.0, 2147483648.0})
+    EXPECT_NE(labelError(label).find("of sample 1, position 2"), std::string::npos)
+        << label << ": " << labelError(label);
+  EXPECT_EQ(labelError(-100), "");
+  EXPECT_EQ(labelError(12), "");
+}
+
+// Labels are the next token of the same row: shifted once, never across rows.
+TEST(Cases, GA14_LabelsAreShiftedOnce) {
+  std::filesystem::path folder = testing::TempDir();
+  std::string path = folder / "GA14.npy";
+  const int32_t ids[] = {5, 6, 7, 1, 2, 3};
+  ASSERT_TRUE(writeNpy(path, NpyType::Int32, {1, 2, 3}, ids).ok());
+  DataConfig config;
+  config.train = {{path, DataFormat::Replay, ""}};
+  config.batch = 2;
+  config.seq = 2;
+  config.vocabulary = 13;
+  auto stream = BatchStream::open(config);
+  ASSERT_TRUE(stream.ok()) << stream.status().message();
+  int32_t tokens[4], labels[4];
+  int64_t counted = 0;
+  ASSERT_TRUE((*stream)->next(tokens, labels, counted).ok());
+  EXPECT_EQ(counted, 4);
+  EXPECT_EQ(std::vector<int32_t>(tokens, tokens + 4), (std::vector<int32_t>{5, 6, 1, 2}));
+  EXPECT_EQ(std::vector<int32_t>(labels, labels + 4), (std::vector<int32_t>{6, 7, 2, 3}));
+
+  // A model that is sure of "the token plus one" loses nothing.
+  MLIRContext context;
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  auto module = parseSourceString<ModuleOp>(R"(
+    func.func @loss(%logits: tensor<2x2x13xf32>, %labels: tensor<2x2xi32>) -> tensor<f64> {
+      %losses, %lse = ds.cross_entropy %logits, %labels
+        : (tensor<2x2x13xf32>, tensor<2x2xi32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
+      %count = ds.count %labels : (tensor<2x2xi32>) -> tensor<f64>
+      %mean = ds.token_mean %losses, %count : (tensor<2x2xf32>, tensor<f64>) -> tensor<f64>
+      return %mean : tensor<f64>
+    })",
+                                            &context);
+  ASSERT_TRUE(module);
+  Tensor logits = Tensor::filled({2, 2, 13}, 0);
+  for (int i = 0; i < 4; ++i)
+    logits.row(i)[tokens[i] + 1] = 100;
+  auto outcome = Interpreter(*module).run(
+      "loss", {logits, Tensor{{2, 2}, std::vector<double>(labels, labels + 4)}});
+  ASSERT_TRUE(succeeded(outcome));
+  EXPECT_LT(outcome->results[0].item(), 1e-12);
+}

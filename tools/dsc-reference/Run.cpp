@@ -1,0 +1,289 @@
+//===- Run.cpp - a training run in float64 ---------------------------------===//
+#include "Run.h"
+#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Runtime/Checkpoint/Initializer.h"
+#include "dsc/Runtime/Monitor/Progress.h"
+#include "dsc/Runtime/Monitor/StepLog.h"
+#include "dsc/Support/Numbers.h"
+#include <chrono>
+#include <cmath>
+#include <csignal>
+
+using namespace dsc;
+using reference::Outcome;
+using reference::Tensor;
+using Clock = std::chrono::steady_clock;
+
+static volatile std::sig_atomic_t caught = 0;
+
+static void noteSignal(int signal) {
+  if (caught) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  caught = signal;
+}
+
+void dsc::noteSignals() {
+  std::signal(SIGINT, noteSignal);
+  std::signal(SIGTERM, noteSignal);
+}
+
+int dsc::signalCaught() { return caught; }
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A failure whose cause the interpreter has printed.
+static Status interpreterFailed() {
+  return {ErrorCode::Internal, "the interpreter failed, see the message above"};
+}
+
+static Tensor idTensor(int64_t batch, int64_t length, const std::vector<int32_t> &ids) {
+  return {{batch, length}, std::vector<double>(ids.begin(), ids.end())};
+}
+
+std::vector<std::string> ReferenceRun::parameters() {
+  std::vector<std::string> names;
+  for (auto variable : module.getOps<ds::VariableOp>())
+    if (variable.getRole() == ds::Role::Parameter)
+      names.push_back(variable.getSymName().str());
+  return names;
+}
+
+int64_t ReferenceRun::updates() const {
+  auto found = interpreter.variables.find("updates");
+  return found == interpreter.variables.end() ? 0 : static_cast<int64_t>(found->second->item());
+}
+
+void ReferenceRun::initialise() {
+  for (auto variable : module.getOps<ds::VariableOp>()) {
+    if (variable.getInitializer() != ds::Initializer::Normal)
+      continue; // the interpreter has set zeros and ones
+    Tensor tensor = Tensor::filled(reference::shapeOf(variable.getType()), 0);
+    fillNormal(spec.initSeed, variable.getSymName().str(), variable.getStddev().convertToDouble(),
+               0, tensor.count(), tensor.values.data());
+    interpreter.variables[variable.getSymName().str()] =
+        std::make_shared<Tensor>(std::move(tensor));
+  }
+}
+
+Status ReferenceRun::load(const std::string &folder) {
+  std::map<std::string, Tensor> loaded;
+  std::vector<WeightBuffer> buffers;
+  for (const std::string &name : parameters()) {
+    Tensor &tensor = loaded[name] = *interpreter.variables[name];
+    buffers.push_back({name, tensor.shape, SafeType::F64, tensor.values.data()});
+  }
+  auto result = loadHuggingFace(folder, buffers, &spec.model.config);
+  if (!result.ok())
+    return result.status();
+  source = std::move(*result);
+  for (const std::string &note : source->notes)
+    std::printf("note: %s\n", note.c_str());
+  for (auto &[name, tensor] : loaded)
+    interpreter.variables[name] = std::make_shared<Tensor>(std::move(tensor));
+  return {};
+}
+
+static std::string inFolder(const std::string &folder, const std::string &path) {
+  return path.empty() || path.front() == '/' || folder.empty() ? path : folder + "/" + path;
+}
+
+Status ReferenceRun::startWeights(const std::string &fallback) {
+  if (!options.weights.empty())
+    return load(options.weights);
+  if (!fallback.empty())
+    return load(inFolder(spec.folder, fallback));
+  initialise();
+  return {};
+}
+
+Status ReferenceRun::save() {
+  if (options.save.empty())
+    return {};
+  std::vector<ConstWeightBuffer> buffers;
+  for (const std::string &name : parameters()) {
+    const Tensor &tensor = *interpreter.variables[name];
+    buffers.push_back({name, tensor.shape, SafeType::F64, tensor.values.data()});
+  }
+  SaveOptions saveOptions;
+  saveOptions.type = SafeType::F64;
+  saveOptions.source = source ? &*source : nullptr;
+  return saveHuggingFace(options.save, spec.model.config, buffers, saveOptions);
+}
+
+Status ReferenceRun::openData() {
+  auto data = DataConfig::fromResolved(spec.resolved, spec.folder);
+  if (!data.ok())
+    return data.status();
+  config = std::move(*data);
+  auto opened = EvaluationStream::open(config);
+  if (!opened.ok())
+    return opened.status();
+  validation = std::move(*opened);
+  return {};
+}
+
+StatusOr<std::optional<double>> ReferenceRun::validationLoss() {
+  std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size());
+  double sum = 0;
+  validationTokens = validationBatches = 0;
+  validation->rewind();
+  while (!spec.evaluation.batches || validationBatches < spec.evaluation.batches) {
+    int64_t counted = 0;
+    auto more = validation->next(tokens.data(), labels.data(), counted);
+    if (!more.ok())
+      return more.status();
+    if (!*more)
+      break;
+    ++validationBatches;
+    if (counted == 0)
+      continue;
+    auto outcome = interpreter.run("evaluate", {idTensor(config.batch, config.seq, tokens),
+                                                idTensor(config.batch, config.seq, labels)});
+    if (failed(outcome))
+      return interpreterFailed();
+    sum += outcome->reports["loss"].item() * static_cast<double>(counted);
+    validationTokens += counted;
+    if (signalCaught())
+      return std::optional<double>();
+  }
+  if (!validationTokens)
+    return std::optional<double>();
+  return std::optional<double>(sum / static_cast<double>(validationTokens));
+}
+
+Status ReferenceRun::stopNumeric(int64_t number, const Outcome &outcome) {
+  double loss = outcome.reports.at("loss").item(), norm = outcome.reports.at("grad_norm").item();
+  std::string message =
+      "step " + std::to_string(number) + ": " +
+      (std::isfinite(loss) ? "the gradient norm is " + printShortest(norm)
+                           : "the loss is " + printShortest(loss)) +
+      ", stopped before the update; first value that is not finite: " + outcome.firstNonFinite;
+  if (Status saved = save(); !saved.ok())
+    message += "\n" + saved.message();
+  else if (!options.save.empty())
+    message += "\nweights after the last good step are in " + options.save;
+  return {ErrorCode::Numeric, message};
+}
+
+Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
+  auto start = Clock::now();
+  StepRecord record;
+  std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size());
+  if (Status status = stream->next(tokens.data(), labels.data(), record.tokens); !status.ok())
+    return status;
+  auto outcome = interpreter.run("train", {idTensor(config.batch, config.seq, tokens),
+                                           idTensor(config.batch, config.seq, labels)});
+  if (failed(outcome))
+    return interpreterFailed();
+  if (outcome->end == Outcome::End::Numeric)
+    return stopNumeric(number, *outcome);
+  double seconds = secondsSince(start);
+  record.step = number;
+  record.updates = updates();
+  record.learningRate = outcome->reports["learning_rate"].item();
+  record.stepMs = seconds * 1e3;
+  record.tokensPerSecond = static_cast<double>(record.tokens) / seconds;
+  if (outcome->end == Outcome::End::Empty) {
+    record.skipped = "empty";
+  } else {
+    record.loss = outcome->reports["loss"].item();
+    record.gradNorm = outcome->reports["grad_norm"].item();
+  }
+  int64_t every = spec.evaluation.every;
+  bool due = number == steps || (every > 0 && number % every == 0);
+  if (validation && due && !signalCaught()) {
+    auto loss = validationLoss();
+    if (!loss.ok())
+      return loss.status();
+    record.evalLoss = *loss;
+  }
+  if (log)
+    if (Status status = log->write(record); !status.ok())
+      return status;
+  progress.step(record);
+  return {};
+}
+
+Status ReferenceRun::train() {
+  if (Status status = openData(); !status.ok())
+    return status;
+  auto opened = BatchStream::open(config);
+  if (!opened.ok())
+    return opened.status();
+  stream = std::move(*opened);
+  steps = spec.train.steps;
+  if (steps <= 0) {
+    auto product = checkedMultiply(spec.train.epochs, stream->batchesPerEpoch());
+    if (!product)
+      return inputError("train.epochs " + std::to_string(spec.train.epochs) + " is too large");
+    steps = *product;
+  }
+  // Unknown to a spec whose length is given in epochs.
+  double &total = interpreter.hyperparameters["train.scheduler.params.total_steps"];
+  if (total == 0)
+    total = static_cast<double>(steps);
+  if (options.steps >= 0)
+    steps = options.steps;
+  if (Status status = stream->checkSteps(steps); !status.ok())
+    return status;
+  if (Status status = startWeights(spec.initFrom.value_or("")); !status.ok())
+    return status;
+  std::unique_ptr<StepLog> log;
+  if (!options.log.empty()) {
+    auto created = StepLog::create(options.log);
+    if (!created.ok())
+      return created.status();
+    log = std::move(*created);
+  }
+  auto start = Clock::now();
+  Status status;
+  {
+    Progress progress(stdout, steps, spec.logEvery);
+    for (int64_t number = 1; number <= steps && status.ok() && !signalCaught(); ++number)
+      status = step(number, log.get(), progress);
+  }
+  if (status.code() == ErrorCode::Numeric)
+    return status; // has saved
+  Status saved = save();
+  if (!status.ok() || !saved.ok())
+    return status.ok() ? saved : status;
+  std::printf("%s after %lld updates in %s, at most %s MB of values at once\n",
+              signalCaught() ? "stopped by a signal" : "done", (long long)updates(),
+              printDuration(secondsSince(start)).c_str(),
+              printFixed(static_cast<double>(interpreter.peakBytes()) / 1e6, 1).c_str());
+  if (!options.save.empty())
+    std::printf("weights: %s\n", options.save.c_str());
+  if (!options.log.empty())
+    std::printf("log: %s\n", options.log.c_str());
+  return {};
+}
+
+Status ReferenceRun::evaluate() {
+  if (Status status = openData(); !status.ok())
+    return status;
+  if (!validation)
+    return inputError("the spec has no validation data: give data.validation or "
+                      "data.validation_fraction");
+  std::string final = spec.checkpointDir.empty() ? "" : spec.checkpointDir + "/final";
+  if (final.empty() && options.weights.empty())
+    return inputError("there are no weights to evaluate: give --weights=DIR, or checkpoint.dir");
+  if (Status status = startWeights(final); !status.ok())
+    return status;
+  auto loss = validationLoss();
+  if (!loss.ok())
+    return loss.status();
+  if (signalCaught())
+    return {};
+  if (!loss->has_value())
+    return inputError("the validation data has no token that counts");
+  if (!std::isfinite(**loss))
+    return {ErrorCode::Numeric, "the loss is " + printShortest(**loss)};
+  std::printf("loss %s nats a token, perplexity %s, over %s tokens in %s batches\n",
+              print17(**loss).c_str(), printFixed(std::exp(**loss), 3).c_str(),
+              printGrouped(validationTokens).c_str(), printGrouped(validationBatches).c_str());
+  return {};
+}
