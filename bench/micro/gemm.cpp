@@ -33,6 +33,7 @@ static llvm::cl::opt<double> seconds("seconds", llvm::cl::init(0.3),
 static llvm::cl::opt<bool>
     wall("wall", llvm::cl::desc("elapsed time; default: processor time of the slowest "
                                 "thread, which other programs disturb less"));
+static llvm::cl::opt<bool> compileOnly("compile-only", llvm::cl::desc("do not run the kernel"));
 static llvm::cl::opt<std::string> imageFile("image",
                                             llvm::cl::desc("also write the last ELF image here"));
 
@@ -73,7 +74,7 @@ static std::string textOf(StringRef workload) {
 struct Settings {
   unsigned threads, rounds;
   double seconds;
-  bool wall;
+  bool wall, compileOnly;
   std::string imageFile;
 };
 
@@ -111,9 +112,10 @@ static bool bench(StringRef workload, const Target &target, const Settings &sett
     std::error_code error;
     llvm::raw_fd_ostream(settings.imageFile, error) << (*runner)->image();
   }
-  if (!hostSupports(target)) {
+  if (settings.compileOnly || !hostSupports(target)) {
     llvm::outs() << workload << " " << target.name << ": compiled in "
-                 << llvm::format("%.2f s", compile) << "; this CPU cannot run it\n";
+                 << llvm::format("%.2f s", compile)
+                 << (settings.compileOnly ? "\n" : "; this CPU cannot run it\n");
     return true;
   }
 
@@ -178,7 +180,7 @@ int main(int argc, char **argv) {
   }
   MLIRContext context;
   context.loadDialect<ds::DSDialect, func::FuncDialect>();
-  const Settings settings{threads, rounds, seconds, wall, imageFile};
+  const Settings settings{threads, rounds, seconds, wall, compileOnly, imageFile};
   const std::vector<std::string> all(workloads.begin(), workloads.end());
   for (const std::string &workload : all)
     if (!bench(workload, *target, settings, context))
