@@ -5,10 +5,16 @@ using namespace mlir;
 using namespace dsc;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t roundDown(int64_t a, int64_t b) { return a / b * b; }
 static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
 /// Multiples of every target's tile: 4, 6 and 12 rows; 8, 16 and 32 columns.
 static constexpr int64_t kItemRows = 12, kItemColumns = 32;
+
+/// Greatest depth of a block: 256 x 16 floats of B are half an L1 cache.
+static constexpr int64_t kDepth = 256;
+/// Floats of A that stay in the L2 cache: 384 KiB.
+static constexpr int64_t kBlockFloats = 98304;
 
 /// Size of the longest run when `size` is dealt in items to `threads`.
 static int64_t longestRun(int64_t size, int64_t itemSize, int64_t threads) {
@@ -46,11 +52,20 @@ MatmulTiling dsc::tileMatmul(const MatmulShape &shape, const Target &target) {
   tiling.nr = 2 * lanes;
   tiling.mr = !target.fma ? 4 : target.registers >= 32 ? 12 : 6;
   // Blocks of k of equal length, whole vectors but the last.
-  const int64_t depth = 256, blocks = ceilDiv(shape.k, depth);
+  const int64_t blocks = ceilDiv(shape.k, kDepth);
   tiling.kc = blocks == 1 ? shape.k : roundUp(ceilDiv(shape.k, blocks), 16);
-  tiling.mc = std::min<int64_t>(96, roundUp(shape.m, kItemRows));
-  tiling.nc = std::min<int64_t>(3072, roundUp(shape.n, kItemColumns));
-  tiling.packA = true;
+  tiling.nc = roundUp(std::min<int64_t>(shape.n, 3072), kItemColumns);
+  const int64_t rows = roundUp(shape.m, kItemRows);
+  if (rows * tiling.kcPadded() <= kBlockFloats) {
+    // All rows of A stay in cache, so that B is packed bit by bit and used at once.
+    tiling.mc = rows;
+    tiling.nb = std::min(tiling.nc, std::max<int64_t>(64, tiling.nr));
+  } else {
+    tiling.mc = roundDown(kBlockFloats / 2 / tiling.kcPadded(), kItemRows);
+    tiling.nb = tiling.nc;
+  }
+  // Reading rows of A where they lie costs the tile little; packing them pays over many columns.
+  tiling.packA = shape.transposeA || shape.n >= 1024;
   return tiling;
 }
 
@@ -68,26 +83,40 @@ void MatmulEmitter::emit(const MatmulSplit &split) {
 }
 
 void MatmulEmitter::emitBlocks(Value rowLow, Value rowHigh, Value columnLow, Value columnHigh) {
-  const int64_t nr = tiling.nr, edge = shape.n % nr, panelSize = tiling.kcPadded() * nr;
-  b.forRange(columnLow, columnHigh, tiling.nc, [&](Value column) {
-    Value columns = b.min(b.index(tiling.nc), b.sub(columnHigh, column));
+  const bool allRows = tiling.mc >= shape.m;
+  Value rowsHere = b.sub(rowHigh, rowLow);
+  b.forRange(columnLow, columnHigh, tiling.nc, [&](Value block) {
+    Value blockHigh = b.min(b.add(block, b.index(tiling.nc)), columnHigh);
     b.forRange(b.index(0), b.index(shape.k), tiling.kc, [&](Value k0) {
       Value kc = b.min(b.index(tiling.kc), b.sub(b.index(shape.k), k0));
-      packB(k0, kc, column, columns);
-      b.forRange(rowLow, rowHigh, tiling.mc, [&](Value row) {
-        Value rows = b.min(b.index(tiling.mc), b.sub(rowHigh, row));
-        if (tiling.packA)
-          packA(k0, kc, row, rows);
-        auto panel = [&](Value index, int64_t width) {
-          emitPanel(k0, kc, row, rows, b.linear(index, nr, column),
-                    b.mul(index, b.index(panelSize)), width);
-        };
-        Value panels = b.div(columns, b.index(nr));
-        if (shape.n >= nr)
-          b.forRange(b.index(0), panels, 1, [&](Value index) { panel(index, nr); });
-        if (edge)
-          b.ifThen(b.equal(b.add(column, columns), b.index(shape.n)), [&] { panel(panels, edge); });
+      if (tiling.packA && allRows)
+        packA(k0, kc, rowLow, rowsHere);
+      b.forRange(block, blockHigh, tiling.nb, [&](Value column) {
+        Value columns = b.min(b.index(tiling.nb), b.sub(blockHigh, column));
+        packB(k0, kc, column, columns);
+        if (allRows)
+          return emitPanels(k0, kc, rowLow, rowsHere, column, columns);
+        b.forRange(rowLow, rowHigh, tiling.mc, [&](Value row) {
+          Value rows = b.min(b.index(tiling.mc), b.sub(rowHigh, row));
+          if (tiling.packA)
+            packA(k0, kc, row, rows);
+          emitPanels(k0, kc, row, rows, column, columns);
+        });
       });
     });
   });
+}
+
+void MatmulEmitter::emitPanels(Value k0, Value kc, Value row, Value rows, Value column,
+                               Value columns) {
+  const int64_t nr = tiling.nr, edge = shape.n % nr, panelSize = tiling.kcPadded() * nr;
+  auto panel = [&](Value index, int64_t width) {
+    emitPanel(k0, kc, row, rows, b.linear(index, nr, column), b.mul(index, b.index(panelSize)),
+              width);
+  };
+  Value panels = b.div(columns, b.index(nr));
+  if (shape.n >= nr)
+    b.forRange(b.index(0), panels, 1, [&](Value index) { panel(index, nr); });
+  if (edge)
+    b.ifThen(b.equal(b.add(column, columns), b.index(shape.n)), [&] { panel(panels, edge); });
 }

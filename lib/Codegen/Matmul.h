@@ -28,11 +28,14 @@ struct MatmulSplit {
 /// Tile and block sizes on one target. `mr` divides the item size of a row split, `nr` that of a
 /// column split: all tiles but those at the edge of C are whole.
 struct MatmulTiling {
-  int64_t mr, nr;     ///< the register tile of C
-  int64_t kc, mc, nc; ///< blocks: kc x nr of B for L1, mc x kc of A for L2, kc x nc of B for L3
-  bool packA;         ///< else the tile reads A where it lies
+  int64_t mr, nr; ///< the register tile of C
+  int64_t kc;     ///< k of a block: kc x nr of B stay in the L1 cache
+  int64_t mc;     ///< rows of a block: mc x kc of A stay in the L2 cache
+  int64_t nc;     ///< columns between two changes of k: what of C should stay in a cache
+  int64_t nb;     ///< columns of B packed at a time
+  bool packA;     ///< else the tile reads A where it lies
   int64_t kcPadded() const { return (kc + 15) / 16 * 16; }
-  int64_t packedBFloats() const { return kcPadded() * nc; }
+  int64_t packedBFloats() const { return kcPadded() * nb; }
   int64_t packedAFloats() const { return packA ? kcPadded() * mc : 0; }
   int64_t workspaceBytes() const { return 4 * (packedAFloats() + packedBFloats()); }
 };
@@ -71,12 +74,24 @@ private:
   void packB(Value k0, Value kc, Value column, Value columns);
   /// Packs A[row .., k0 ..] of `rows` rows into panels [panel][k][mr].
   void packA(Value k0, Value kc, Value row, Value rows);
-  /// Panel of lanes that lie side by side in `source`: [k, width] with row stride `stride`.
+  /// An operand as packing sees it: lanes (rows of A, columns of B) by k.
+  struct Operand {
+    Value source;
+    int64_t extent;  ///< lanes of the whole matrix
+    int64_t panel;   ///< lanes of a panel
+    bool contiguous; ///< lanes of one k lie side by side; else the k of one lane do
+  };
+  /// `size` lanes from `first` on.
+  void packPanels(const Operand &operand, Value packed, Value k0, Value kc, Value first,
+                  Value size);
+  /// `panels` neighbouring panels of contiguous lanes, of each `width` lanes that exist.
   void packCopy(Value source, int64_t stride, Value k0, Value kc, Value first, Value packed,
-                Value base, int64_t width, int64_t panel);
-  /// Panel of lanes that lie `stride` apart in `source`: [width, k].
+                Value base, int64_t width, int64_t panel, int64_t panels);
+  /// One panel of lanes that lie `stride` apart.
   void packTranspose(Value source, int64_t stride, Value k0, Value kc, Value first, Value packed,
                      Value base, int64_t width, int64_t panel);
+  /// All tiles of rows x columns of C, from the packed B.
+  void emitPanels(Value k0, Value kc, Value row, Value rows, Value column, Value columns);
   /// All tiles of one column panel: `columns` (at most nr) of C.
   void emitPanel(Value k0, Value kc, Value row, Value rows, Value column, Value panelBase,
                  int64_t columns);

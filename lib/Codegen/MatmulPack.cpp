@@ -46,17 +46,21 @@ void dsc::transposeVectors(KernelBuilder &b, SmallVector<Value> &rows) {
 }
 
 void MatmulEmitter::packCopy(Value source, int64_t stride, Value k0, Value kc, Value first,
-                             Value packed, Value base, int64_t width, int64_t panel) {
+                             Value packed, Value base, int64_t width, int64_t panel,
+                             int64_t panels) {
+  const int64_t panelSize = tiling.kcPadded() * panel;
   Value origin = b.linear(k0, stride, first);
   b.forRange(b.index(0), kc, 1, [&](Value k) {
     Value from = b.linear(k, stride, origin), to = b.linear(k, panel, base);
-    // Rows are far apart: the hardware does not see that the next panels follow in each.
-    b.prefetch(source, b.add(from, b.index(4 * panel)), /*write=*/false);
-    for (int64_t lane = 0; lane < width; lane += b.lanes()) {
-      int64_t count = std::min(width - lane, b.lanes()), room = std::min(panel - lane, b.lanes());
-      Value vector = b.loadLanes(source, b.add(from, b.index(lane)), count);
-      b.storeLanes(vector, packed, b.add(to, b.index(lane)), room);
-    }
+    // Rows may be pages apart, where no hardware prefetcher follows.
+    for (int64_t line = 0; line < panels * width; line += 16)
+      b.prefetch(source, b.add(from, b.index(8 * stride + line)), /*write=*/false);
+    for (int64_t p = 0; p < panels; ++p)
+      for (int64_t lane = 0; lane < width; lane += b.lanes()) {
+        int64_t count = std::min(width - lane, b.lanes()), room = std::min(panel - lane, b.lanes());
+        Value vector = b.loadLanes(source, b.add(from, b.index(p * panel + lane)), count);
+        b.storeLanes(vector, packed, b.add(to, b.index(p * panelSize + lane)), room);
+      }
   });
 }
 
@@ -69,6 +73,8 @@ void MatmulEmitter::packTranspose(Value source, int64_t stride, Value k0, Value 
       SmallVector<Value> rows;
       for (int64_t r = 0; r < lanes; ++r) {
         Value from = b.add(origin, b.add(k, b.index((lane + r) * stride)));
+        // The next panel's rows are other streams: let them arrive while this one is turned round.
+        b.prefetch(source, b.add(from, b.index(panel * stride)), /*write=*/false);
         rows.push_back(lane + r < width ? b.loadLanes(source, from, count) : b.splat(0));
       }
       transposeVectors(b, rows);
@@ -84,34 +90,33 @@ void MatmulEmitter::packTranspose(Value source, int64_t stride, Value k0, Value 
     b.ifThen(b.equal(b.add(k0, kc), b.index(shape.k)), [&] { block(whole, tail); });
 }
 
-void MatmulEmitter::packB(Value k0, Value kc, Value column, Value columns) {
-  const int64_t nr = tiling.nr, edge = shape.n % nr, panelSize = tiling.kcPadded() * nr;
-  auto pack = [&](Value panel, int64_t width) {
-    Value first = b.linear(panel, nr, column), base = b.mul(panel, b.index(panelSize));
-    if (shape.transposeB)
-      packTranspose(sourceB, shape.k, k0, kc, first, packedB, base, width, nr);
+void MatmulEmitter::packPanels(const Operand &operand, Value packed, Value k0, Value kc,
+                               Value first, Value size) {
+  const int64_t panel = operand.panel, edge = operand.extent % panel;
+  const int64_t panelSize = tiling.kcPadded() * panel;
+  // Side by side in memory, several panels are filled at once: whole cache lines, each page once.
+  const int64_t group = operand.contiguous ? std::max<int64_t>(1, 64 / panel) : 1;
+  auto pack = [&](Value index, int64_t width, int64_t panels) {
+    Value lane = b.linear(index, panel, first), base = b.mul(index, b.index(panelSize));
+    if (operand.contiguous)
+      packCopy(operand.source, operand.extent, k0, kc, lane, packed, base, width, panel, panels);
     else
-      packCopy(sourceB, shape.n, k0, kc, first, packedB, base, width, nr);
+      packTranspose(operand.source, shape.k, k0, kc, lane, packed, base, width, panel);
   };
-  Value panels = b.div(columns, b.index(nr));
-  if (shape.n >= nr)
-    b.forRange(b.index(0), panels, 1, [&](Value panel) { pack(panel, nr); });
+  Value whole = b.div(size, b.index(panel)), grouped = b.sub(whole, b.rem(whole, b.index(group)));
+  if (group > 1 && operand.extent >= panel * group)
+    b.forRange(b.index(0), grouped, group, [&](Value index) { pack(index, panel, group); });
+  if (operand.extent >= panel)
+    b.forRange(group > 1 ? grouped : b.index(0), whole, 1,
+               [&](Value index) { pack(index, panel, 1); });
   if (edge)
-    b.ifThen(b.equal(b.add(column, columns), b.index(shape.n)), [&] { pack(panels, edge); });
+    b.ifThen(b.equal(b.add(first, size), b.index(operand.extent)), [&] { pack(whole, edge, 1); });
 }
 
 void MatmulEmitter::packA(Value k0, Value kc, Value row, Value rows) {
-  const int64_t mr = tiling.mr, edge = shape.m % mr, panelSize = tiling.kcPadded() * mr;
-  auto pack = [&](Value panel, int64_t width) {
-    Value first = b.linear(panel, mr, row), base = b.mul(panel, b.index(panelSize));
-    if (shape.transposeA)
-      packCopy(sourceA, shape.m, k0, kc, first, packedA, base, width, mr);
-    else
-      packTranspose(sourceA, shape.k, k0, kc, first, packedA, base, width, mr);
-  };
-  Value panels = b.div(rows, b.index(mr));
-  if (shape.m >= mr)
-    b.forRange(b.index(0), panels, 1, [&](Value panel) { pack(panel, mr); });
-  if (edge)
-    b.ifThen(b.equal(b.add(row, rows), b.index(shape.m)), [&] { pack(panels, edge); });
+  packPanels({sourceA, shape.m, tiling.mr, shape.transposeA}, packedA, k0, kc, row, rows);
+}
+
+void MatmulEmitter::packB(Value k0, Value kc, Value column, Value columns) {
+  packPanels({sourceB, shape.n, tiling.nr, !shape.transposeB}, packedB, k0, kc, column, columns);
 }
