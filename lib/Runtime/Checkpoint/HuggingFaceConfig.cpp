@@ -62,7 +62,8 @@ std::string dsc::exportedConfig(const json &config, SafeType type) {
   json size = effective(out, "vocab_size");
   for (const char *key : {"bos_token_id", "eos_token_id"}) {
     json id = out.contains(key) ? out[key] : json(50256);
-    if (!size.is_number_integer() || (id.is_number_integer() && id >= 0 && id < size))
+    if (!size.is_number_integer() || id.is_array() ||
+        (id.is_number_integer() && id >= 0 && id < size))
       continue;
     out[key] = size == 257 ? json(256) : json(nullptr);
   }

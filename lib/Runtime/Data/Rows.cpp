@@ -153,7 +153,7 @@ dsc::openWindows(const DataConfig &config, const DataFile &file, StreamPart part
   }
   auto source = std::make_unique<WindowSource>(std::move(*opened), begin, end, config);
   // Bytes always fit a vocabulary of 257; other ids are known only when looked at.
-  if (file.format != DataFormat::Text && (end - begin) * 2 <= fullCheckBytes)
+  if (file.format != DataFormat::Text && end - begin <= fullCheckTokens)
     if (Status status = source->check(); !status)
       return status;
   return std::unique_ptr<RowSource>(std::move(source));
@@ -216,9 +216,9 @@ StatusOr<std::unique_ptr<RowSource>> dsc::openReplay(const DataConfig &config, c
     labels = std::move(*array);
   }
   bool counts = labels.has_value();
-  int64_t bytes = tokens->header().elements * 4;
+  int64_t elements = tokens->header().elements;
   auto source = std::make_unique<ReplaySource>(std::move(*tokens), std::move(labels), config);
-  if (counts || bytes <= fullCheckBytes)
+  if (counts || elements <= fullCheckTokens)
     if (Status status = source->check(); !status)
       return status;
   return std::unique_ptr<RowSource>(std::move(source));

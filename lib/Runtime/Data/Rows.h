@@ -32,8 +32,9 @@ StatusOr<std::unique_ptr<RowSource>> openReplay(const DataConfig &config, const 
 /// Inputs 0, labels not counted.
 void fillEmptyRow(int64_t seq, int32_t *tokens, int32_t *labels);
 
-/// Files up to this size are checked whole when they are opened, larger ones as they are read.
-inline constexpr int64_t fullCheckBytes = int64_t{64} << 20;
+/// Files of up to this many tokens are checked whole when they are opened, larger ones as they are
+/// read.
+inline constexpr int64_t fullCheckTokens = int64_t{32} << 20;
 
 } // namespace dsc
 

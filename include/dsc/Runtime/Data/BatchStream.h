@@ -51,8 +51,8 @@ public:
   virtual ~BatchStream() = default;
 
   /// Opens every training file and checks it: absent, truncated, shorter than two tokens, ids
-  /// outside the vocabulary (files up to 64 MiB whole, larger ones as they are read), replay shape
-  /// other than [steps, batch, seq + 1]. Code Input.
+  /// outside the vocabulary (files up to 32 Mi tokens whole, larger ones as they are read), replay
+  /// shape other than [steps, batch, seq + 1]. Code Input.
   static StatusOr<std::unique_ptr<BatchStream>> open(const DataConfig &config);
 
   /// Fills tokens and labels, [batch, seq] each, and the number of labels that count.
