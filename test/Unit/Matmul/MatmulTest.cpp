@@ -203,6 +203,69 @@ TEST(Matmul, BiasGrad) {
       }
 }
 
+double gelu(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
+double geluDerivative(double x) {
+  return 0.5 * std::erfc(-x / std::sqrt(2.0)) + x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+}
+
+/// Everything fused: pre = x w + bias is stored, then gelu(pre) + residual. Both epilogues see a
+/// depth of one block and of several.
+TEST(Matmul, LinearWithActivationStoresPre) {
+  for (const Target *target : runnable())
+    for (Shape s : {Shape{25, 65, 128}, Shape{13, 31, 600}}) {
+      std::string x = tensor(s.m, s.k), w = tensor(s.k, s.n), r = tensor(s.m, s.n);
+      std::string bias = llvm::formatv("tensor<{0}xf32>", s.n);
+      Case c("%x: " + x + ", %w: " + w + ", %b: " + bias + ", %s: " + r,
+             "%r, %p = ds.linear %x, %w bias %b activation gelu residual %s : " + x + ", " + w +
+                 " bias " + bias + " residual " + r + " -> " + r + " pre " + r,
+             *target);
+      ASSERT_TRUE(c.runner);
+      c.runner->run(c.arguments, 2);
+      const float *pre = c.result(1);
+      check(
+          pre, s, [&](int64_t i, int64_t p) { return c.at(0)[i * s.k + p]; },
+          [&](int64_t p, int64_t j) { return c.at(1)[p * s.n + j]; },
+          [&](int64_t, int64_t j) -> std::array<double, 2> {
+            return {c.at(2)[j], 0};
+          },
+          name("pre", s, *target));
+      // The activation is judged on the sums as they were stored: 4 roundings of its own, one of
+      // the addition.
+      for (int64_t e = 0; e < s.m * s.n; ++e) {
+        double activated = gelu(pre[e]), residual = c.at(3)[e];
+        double bound = 8 * kRoundoff * (std::abs(activated) + std::abs(residual) + 1e-2);
+        ASSERT_NEAR(c.result(0)[e], activated + residual, bound) << name("gelu", s, *target);
+      }
+    }
+}
+
+TEST(Matmul, InputGradTimesDerivativePlusResidual) {
+  for (const Target *target : runnable())
+    for (Shape s : {Shape{25, 65, 128}, Shape{13, 31, 600}}) {
+      std::string g = tensor(s.m, s.k), w = tensor(s.n, s.k), r = tensor(s.m, s.n);
+      Case c("%g: " + g + ", %w: " + w + ", %p: " + r + ", %s: " + r,
+             "%r = ds.linear_input_grad %g, %w activation gelu at %p residual %s : " + g + ", " +
+                 w + " pre " + r + " residual " + r + " -> " + r,
+             *target);
+      ASSERT_TRUE(c.runner);
+      c.runner->run(c.arguments, 2);
+      for (int64_t i = 0; i < s.m; ++i)
+        for (int64_t j = 0; j < s.n; ++j) {
+          double sum = 0, size = 0, residual = c.at(3)[i * s.n + j];
+          for (int64_t p = 0; p < s.k; ++p) {
+            double product = static_cast<double>(c.at(0)[i * s.k + p]) * c.at(1)[j * s.k + p];
+            sum += product;
+            size += std::abs(product);
+          }
+          double factor = geluDerivative(c.at(2)[i * s.n + j]);
+          double bound = kRoundoff * ((s.k + 4) * size * (std::abs(factor) + 1e-5) +
+                                      8 * (std::abs(sum) + std::abs(residual)));
+          ASSERT_NEAR(c.result(0)[i * s.n + j], sum * factor + residual, bound)
+              << name("linear_input_grad, gelu", s, *target) << " at " << i << ", " << j;
+        }
+    }
+}
+
 /// Results never depend on how items are dealt out.
 TEST(Matmul, ThreadsDoNotChangeBits) {
   const Shape s = {131, 180, 600};
