@@ -1,5 +1,6 @@
 //===- Structure.cpp - verifiers of Ops/Structure.td ---===//
 #include "ShapeChecks.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -36,6 +37,25 @@ static Type typeOfSymbol(Operation *symbol) {
   if (isa_and_nonnull<HyperparameterOp>(symbol))
     return RankedTensorType::get({}, Float64Type::get(symbol->getContext()));
   return {};
+}
+
+/// Values print under the name of the variable or block they come from.
+static void nameAfter(Value value, StringRef name, function_ref<void(Value, StringRef)> setName) {
+  std::string text = name.str();
+  for (char &c : text)
+    if (!llvm::isAlnum(c) && c != '.' && c != '_')
+      c = '_';
+  if (!text.empty() && !llvm::isDigit(text.front()))
+    setName(value, text);
+}
+
+void ReadOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
+  nameAfter(getResult(), getVariable(), setName);
+}
+
+void BlockOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
+  if (getNumResults())
+    nameAfter(getResult(0), getLabel(), setName);
 }
 
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -1,21 +1,32 @@
 //===- LineDiff.cpp - which lines a pass changed ---------------------------===//
 #include "LineDiff.h"
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <unordered_map>
 
 using namespace dsc;
 
-/// The line with `%12` and `#3` behind a value as `%`: renumbering is no change.
+/// The line with `%12` as `%` and `%lse_12` as `%lse_`: renumbering is no change.
 static std::string withoutNumbers(std::string_view line) {
   std::string text;
+  bool inName = false;
   auto digit = [&](size_t i) { return i < line.size() && line[i] >= '0' && line[i] <= '9'; };
   for (size_t i = 0; i < line.size(); ++i) {
     text += line[i];
-    if (line[i] != '%' || !digit(i + 1))
+    if (line[i] == '%')
+      inName = true;
+    else if (inName && line[i] != '_' && line[i] != '.' && !isalnum(static_cast<unsigned char>(line[i])))
+      inName = false;
+    if (!inName || (line[i] != '%' && line[i] != '_'))
       continue;
-    while (digit(i + 1))
-      ++i;
+    size_t end = i + 1;
+    while (digit(end))
+      ++end;
+    bool ends = end == line.size() ||
+                (line[end] != '_' && line[end] != '.' && !isalnum(static_cast<unsigned char>(line[end])));
+    if (ends)
+      i = end - 1;
   }
   return text;
 }

@@ -316,11 +316,11 @@ ribbon.append(el("span", { class: "end" }, "model.json"));
 for (const id of [...new Set(stages.map(s => s.phase))]) {
   const inside = stages.map((s, i) => [s, i]).filter(([s]) => s.phase === id);
   const card = el("section", { class: "phase" },
-    el("h2", {}, phases[id] || id, el("span", {}, time(inside.reduce((a, [s]) => a + s.ms, 0)))));
+    el("h2", {}, el("b", {}, phases[id] || id), el("span", {}, "ops"), el("span", {}, time(inside.reduce((a, [s]) => a + s.ms, 0)))));
   card.style.setProperty("--hue", `var(--${id})`);
   for (const [s, i] of inside)
     card.append(el("button", { class: "pass", "data-i": i, title: s.summary, onclick: () => go(i) },
-      el("code", {}, s.name), el("span", {}, group(total(s)) + " ops"), el("span", {}, time(s.ms))));
+      el("code", {}, s.name), el("span", {}, group(total(s))), el("span", {}, time(s.ms))));
   ribbon.append(el("span", { class: "arrow" }), card);
 }
 ribbon.append(el("span", { class: "arrow" }), el("span", { class: "end" }, "plan.bin"));

@@ -28,22 +28,24 @@ h1 { margin: 0; font-size: 25px; line-height: 1.2; font-weight: 650; letter-spac
 header dl { display: flex; flex-wrap: wrap; gap: 6px 30px; margin: 0; }
 dt { font-size: 12px; color: var(--soft); } dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
 
-#ribbon { display: flex; align-items: stretch; gap: 0; padding: 18px 36px 20px; overflow-x: auto; }
-.end { align-self: center; font: 600 13px var(--mono); padding: 9px 13px; border-radius: 9px; white-space: nowrap;
+#ribbon { display: flex; align-items: stretch; gap: 0; padding: 18px 36px 18px; overflow-x: auto; scrollbar-width: thin; }
+.end { align-self: center; font: 600 12px var(--mono); padding: 8px 9px; border-radius: 9px; white-space: nowrap;
   border: 1.5px dashed var(--line); color: var(--soft); background: var(--card); }
-.arrow { flex: 0 0 26px; align-self: center; height: 2px; background: var(--line); position: relative; }
+.arrow { flex: 0 0 18px; align-self: center; height: 2px; background: var(--line); position: relative; }
 .arrow::after { content: ""; position: absolute; right: 0; top: -4px; border: 5px solid transparent;
   border-left-color: var(--line); border-right: 0; }
-.phase { flex: 1 0 auto; min-width: 190px; background: var(--card); border: 1px solid var(--line);
-  border-top: 4px solid var(--hue); border-radius: 10px; padding: 9px 8px 8px; }
-.phase h2 { margin: 0 8px 5px; font-size: 14px; font-weight: 650; display: flex; justify-content: space-between;
+.phase { flex: 1 0 auto; background: var(--card); border: 1px solid var(--line);
+  border-top: 4px solid var(--hue); border-radius: 10px; padding: 8px 6px 8px; }
+.phase h2 { margin: 0 7px 4px; font-size: 14px; font-weight: 650; display: flex; justify-content: space-between;
   gap: 14px; }
 .phase h2 span { font-weight: 400; color: var(--soft); font-size: 12px; align-self: center; white-space: nowrap; }
-.pass { display: grid; grid-template-columns: 1fr auto auto; gap: 12px; width: 100%; border: 0; border-radius: 6px;
-  background: none; color: inherit; font: inherit; font-size: 13px; text-align: left; padding: 3px 8px; cursor: pointer; }
-.pass code { font: 12.5px var(--mono); white-space: nowrap; }
+.pass { display: grid; grid-template-columns: 1fr auto auto; gap: 6px; width: 100%; border: 0; border-radius: 6px;
+  background: none; color: inherit; font: inherit; font-size: 13px; text-align: left; padding: 3px 7px; cursor: pointer; }
+.pass code { font: 12px/1.6 var(--mono); white-space: nowrap; }
 .pass span { color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; text-align: right;
-  min-width: 48px; white-space: nowrap; }
+  min-width: 42px; white-space: nowrap; }
+.phase h2 b { font-weight: 650; flex: 1; } .phase h2 span { min-width: 42px; text-align: right; }
+.phase h2 { gap: 6px; }
 .pass:hover { background: var(--shade); }
 .pass[aria-current=true] { background: color-mix(in srgb, var(--hue) 16%, transparent);
   box-shadow: inset 3px 0 var(--hue); }

@@ -3,6 +3,7 @@
 #define DSC_DIALECT_DS_STRUCTURE
 
 include "dsc/Dialect/DS/DSBase.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def DS_VariableOp : DS_Op<"variable", [Symbol]> {
@@ -52,7 +53,8 @@ def DS_HyperparameterOp : DS_Op<"hyperparameter", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def DS_ReadOp : DS_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, MemoryEffects<[MemRead]>]> {
+def DS_ReadOp : DS_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, MemoryEffects<[MemRead]>,
+                               DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The value a variable or hyper-parameter has at this point";
   let description = [{
     Created by `ds-import` and `ds-insert-optimizer`, one a variable and program; becomes the variable's buffer.
@@ -89,7 +91,8 @@ def DS_AssignOp : DS_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }
 
-def DS_BlockOp : DS_Op<"block", [SingleBlock, RecursiveMemoryEffects]> {
+def DS_BlockOp : DS_Op<"block", [SingleBlock, RecursiveMemoryEffects,
+                                 DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "One layer of the network, kept together";
   let description = [{
     A region with a name (`h.3`, `h.3.backward`). Values from outside are used directly; what outside needs
