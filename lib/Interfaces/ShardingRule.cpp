@@ -52,8 +52,11 @@ public:
     SmallVector<AffineExpr> indices;
     for (ArrayRef<unsigned> loopsOfDimension : folded) {
       AffineExpr index = getAffineConstantExpr(0, op->getContext());
-      for (unsigned id : loopsOfDimension)
-        index = index * rule.loops[id].size + getAffineDimExpr(id, op->getContext());
+      int64_t stride = 1;
+      for (unsigned id : llvm::reverse(loopsOfDimension)) {
+        index = getAffineDimExpr(id, op->getContext()) * stride + index;
+        stride *= rule.loops[id].size;
+      }
       indices.push_back(index);
     }
     // The number of loops is known only at the end: finish() rebuilds the maps.
