@@ -122,5 +122,5 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
                 first[name].mul_(b1).add_(g, alpha=1 - b1)
                 second[name].mul_(b2).addcmul_(g, g, value=1 - b2)
                 w -= rate * (first[name] / (1 - b1**applied)) / ((second[name] / (1 - b2**applied)).sqrt() + eps)
-        line |= {"loss": float(loss), "grad_norm": norm, "skipped": None}
+        line |= {"loss": loss.item(), "grad_norm": norm, "skipped": None}
     return lines, {name: x.detach().numpy() for name, x in p.items()}

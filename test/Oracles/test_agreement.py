@@ -1,5 +1,6 @@
 """dsc-reference (float64) and dsrun (f32) train like PyTorch: same weights, same tokens, 20 updates."""
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ ODD = {"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "n_head": 5, "n_positio
 TRAIN = {"train_batch_size": 3, "gradient_clipping": 1.0, "steps": 20,
          "optimizer": {"type": "AdamW", "params": {"lr": 1e-3, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1}},
          "scheduler": {"type": "cosine", "params": {"warmup_steps": 5, "total_steps": 20, "min_lr": 1e-4}}}
+STARTS = [11, 12, 13, 14, 15]
 
 
 def case(config=None, train=None, length=37, ignored=0.0):
@@ -56,9 +58,9 @@ def lay_out(folder, c):
     return spec, weights, tokens, labels
 
 
-def squared_error(ours, theirs, config):
-    """Sum of squared differences and number of elements over all weights. The key part of attention biases has a true
-    gradient of zero: Adam turns its rounding into steps, so it stays out."""
+def mean_square_root(ours, theirs, config):
+    """Root mean square of the differences over all weights. The key part of attention biases has a true gradient of zero:
+    Adam turns its rounding into steps, so it stays out."""
     total, count, d = 0.0, 0, config["n_embd"]
     for name, want in theirs.items():
         difference = ours[name].astype(np.float64) - want
@@ -66,7 +68,7 @@ def squared_error(ours, theirs, config):
             difference = np.delete(difference, slice(d, 2 * d))
         total += float((difference**2).sum())
         count += difference.size
-    return total, count
+    return math.sqrt(total / count)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -74,7 +76,6 @@ def test_agreement(name, tmp_path):
     c = CASES[name]
     spec, weights, tokens, labels = lay_out(tmp_path, c)
     exact, final = gpt2_torch.train(weights, c["config"], c["train"], tokens, labels)
-    single, final32 = gpt2_torch.train(weights, c["config"], c["train"], tokens, labels, torch.float32)
 
     run(BIN / "dsc-reference", spec, "--steps=20", f"--log={tmp_path}/reference.jsonl", f"--save={tmp_path}/reference")
     lines = read_log(tmp_path / "reference.jsonl")
@@ -94,12 +95,23 @@ def test_agreement(name, tmp_path):
         np.testing.assert_allclose(ours, want, rtol=1e-8, atol=1e-8 * np.abs(want).max(), err_msg=key)
 
     run(BIN / "dsc", spec, "-o", tmp_path / "plan.bin")
-    run(BIN / "dsrun", tmp_path / "plan.bin", f"--log={tmp_path}/run.jsonl", f"--save={tmp_path}/run")
+    run(BIN / "dsrun", tmp_path / "plan.bin", f"--log={tmp_path}/run.jsonl", f"--save={tmp_path}/run-11")
     for ours, want in zip(read_log(tmp_path / "run.jsonl"), exact, strict=True):
         for key in ("loss", "grad_norm"):
             assert math.isclose(ours[key], want[key], rel_tol=2e-6), (key, ours, want)
         assert math.isclose(ours["learning_rate"], want["learning_rate"], rel_tol=1e-12)
-    ours, n = squared_error(read_weights(tmp_path / "run"), final, c["config"])
-    theirs, _ = squared_error(final32, final, c["config"])
-    print(f"{name}: root mean square error {math.sqrt(ours / n):.3g}, PyTorch f32 {math.sqrt(theirs / n):.3g}")
-    assert math.sqrt(ours) <= 2 * math.sqrt(theirs)
+
+    # A gradient element that is all but zero can change sign with rounding, and Adam makes a whole step of it: one such
+    # element outweighs all others, in either program. So the medians over several starting weights are compared.
+    ours, theirs = [], []
+    for seed in STARTS:
+        if seed != STARTS[0]:
+            weights = gpt2_torch.random_weights(c["config"], seed)
+            _, final = gpt2_torch.train(weights, c["config"], c["train"], tokens, labels)
+            write_model(tmp_path / "start", c["config"], weights)
+            run(BIN / "dsrun", tmp_path / "plan.bin", f"--weights={tmp_path}/start", f"--save={tmp_path}/run-{seed}")
+        _, single = gpt2_torch.train(weights, c["config"], c["train"], tokens, labels, torch.float32)
+        ours.append(mean_square_root(read_weights(tmp_path / f"run-{seed}"), final, c["config"]))
+        theirs.append(mean_square_root(single, final, c["config"]))
+    print(f"{name}: root mean square error {statistics.median(ours):.3g}, PyTorch f32 {statistics.median(theirs):.3g}")
+    assert statistics.median(ours) <= 2 * statistics.median(theirs), (ours, theirs)
