@@ -10,4 +10,4 @@ if [[ ! -f build/build.ninja ]]; then
     -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DCMAKE_SHARED_LINKER_FLAGS=-fuse-ld=lld "$@" >build/configure.log 2>&1 ||
     { cat build/configure.log; exit 1; }
 fi
-ninja -C build --quiet
+ninja -C build --quiet all dsc-test-depends
