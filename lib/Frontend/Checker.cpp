@@ -111,7 +111,8 @@ bool Checker::checkType(JsonNode &node, const SpecKey &key, const std::string &p
   std::string found = describe(node);
   if (types & (TNumber | TInteger) && (node.is(Kind::Integer) || node.is(Kind::Number)))
     found = numberText(node);
-  Diagnostic &d = errors.error(node.where, "'" + path + "' must be " + typeNames(key) + ", not " + found);
+  Diagnostic &d =
+      errors.error(node.where, "'" + path + "' must be " + typeNames(key) + ", not " + found);
   if (node.is(Kind::String)) {
     if (types & (TNumber | TInteger) && node.text.size() < 40 &&
         nlohmann::json::accept(node.text) && nlohmann::json::parse(node.text).is_number())
@@ -165,10 +166,8 @@ bool Checker::checkRange(JsonNode &node, const SpecKey &key, const std::string &
     return true;
   std::string expected = rangeText(key);
   auto outOfRange = [&] {
-    Diagnostic &d = errors.error(node.where, "'" + path + "' is " + numberText(node) +
-                                                 ", expected " + expected);
-    if (!key.unit.empty())
-      d.note("counted in " + std::string(key.unit));
+    errors.error(node.where, "'" + path + "' is " + numberText(node) + ", expected " + expected +
+                                 (key.unit.empty() ? "" : " " + std::string(key.unit)));
     return false;
   };
   if (node.underflow) {
@@ -217,7 +216,8 @@ bool Checker::checkChoice(JsonNode &node, const SpecKey &key, const std::string 
       return false;
     }
   Diagnostic &d = errors.error(node.where, "'" + path + "' is " + inQuotes(node.text) +
-                                               ", expected " + choiceList(key.choices));
+                                               ", expected " + choiceList(key.choices) +
+                                               (key.types & TInteger ? " or a whole number" : ""));
   std::string nearest = nearestName(node.text, {key.choices.begin(), key.choices.end()});
   if (!nearest.empty())
     d.fix("did you mean '" + nearest + "'?");
@@ -234,11 +234,12 @@ void Checker::checkMembers(JsonNode &node, const SpecSection &section, const std
     canonical[i] = child && child->key ? std::string(child->key->name()) : member.key;
     if (auto [first, fresh] = seen.emplace(canonical[i], &member); !fresh) {
       const JsonMember &other = *first->second;
-      std::string message =
-          other.key == member.key
-              ? "duplicate key " + inQuotes(member.key)
-              : inQuotes(member.key) + " and " + inQuotes(other.key) + " are two names of one key";
-      errors.error(member.where, message + (path.empty() ? "" : " in '" + path + "'"))
+      std::string inPath = path.empty() ? "" : " in '" + path + "'";
+      std::string message = other.key == member.key
+                                ? "duplicate key " + inQuotes(member.key) + inPath
+                                : inQuotes(other.key) + " and " + inQuotes(member.key) + inPath +
+                                      " are two names of one key";
+      errors.error(member.where, message)
           .note("first given in " + other.where.file->name + ":" +
                 std::to_string(lineColumn(other.where).line) + ":" +
                 std::to_string(lineColumn(other.where).column));

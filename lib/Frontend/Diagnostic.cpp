@@ -80,7 +80,7 @@ std::string Diagnostic::str() const {
 /// The line around `where` as one printable window of at most about 100 characters, and the caret
 /// in it.
 static void setSourceLine(Diagnostic &diagnostic, const Location &where) {
-  constexpr size_t before = 60, after = 40;
+  constexpr size_t before = 70, after = 50;
   const std::string &text = where.file->text;
   size_t offset = std::min(where.offset, text.size());
   auto [begin, end] = lineBounds(text, offset);

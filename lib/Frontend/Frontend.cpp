@@ -49,6 +49,8 @@ static SpecResult readSource(const SourceFile &source, const std::string &folder
   SpecResult result;
   DiagnosticList errors;
   SourceFile config;
+  errors.announce(source);
+  errors.announce(config);
   Overrides overrides(folder, errors);
   overrides.parse(options.overrides);
   std::optional<JsonNode> root = parseJson(source, errors);

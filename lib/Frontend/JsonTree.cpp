@@ -235,7 +235,8 @@ std::pair<std::string, std::string> explainWord(const std::string &word) {
     return {inQuotes(word) + " is not JSON", "write null"};
   char first = bare.empty() ? '\0' : bare[0];
   if ((first < '0' || first > '9') && first != '.')
-    return {inQuotes(word) + " is not JSON: text stands in double quotes", "write \"" + word + "\""};
+    return {inQuotes(word) + " is not JSON: text stands in double quotes",
+            "write \"" + word + "\""};
   if (bare.find('_') != std::string::npos)
     return {"malformed number " + inQuotes(word) + ": underscores do not belong in numbers", ""};
   if (bare.rfind("0x", 0) == 0)
@@ -354,13 +355,13 @@ private:
       size_t end = begin;
       while (end < text.size() && isWordCharacter(text[end]))
         ++end;
-      return repairWord(stop, begin, end);
+      return repairWord(stop, begin, end, builder.open.empty());
     }
     explain(builder, at);
     return false;
   }
 
-  bool repairWord(const Stop &stop, size_t begin, size_t end) {
+  bool repairWord(const Stop &stop, size_t begin, size_t end, bool atRoot) {
     std::string word = text.substr(begin, end - begin);
     bool wellFormed = stop.id != 406 && nlohmann::json::accept(word);
     if (wellFormed) { // a value where none is expected
@@ -382,6 +383,8 @@ private:
       if (!fix.empty())
         d.fix(fix);
     }
+    if (atRoot) // hardly a spec
+      return false;
     text.replace(begin, end - begin, "0" + std::string(end - begin - 1, ' '));
     invalid.insert(begin);
     return true;
@@ -405,6 +408,8 @@ private:
   void explainUnexpected(size_t at, const Stop &stop, const std::string &word) {
     if (stop.detail.find("expected end of input") != std::string::npos)
       errors.error({&file, at}, "text after the end of the JSON value");
+    else if (stop.detail.find("expected ':'") != std::string::npos)
+      errors.error({&file, at}, "expected ':' before " + inQuotes(word));
     else if (inKey(stop))
       errors.error({&file, at}, "expected a key in double quotes, found " + inQuotes(word));
     else

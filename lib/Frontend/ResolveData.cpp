@@ -69,7 +69,7 @@ bool Resolver::checkExists(const DataFile &file, const Location &where) {
     names = {megatronStem(file.path) + ".bin", megatronStem(file.path) + ".idx"};
   bool fine = true;
   for (const std::string &name : names) {
-    std::filesystem::path path = std::filesystem::path(spec.folder) / name;
+    std::filesystem::path path = (std::filesystem::path(spec.folder) / name).lexically_normal();
     std::error_code code;
     auto status = std::filesystem::status(path, code);
     if (status.type() == std::filesystem::file_type::regular)
@@ -144,7 +144,8 @@ std::vector<DataFile> Resolver::resolveFiles(std::string_view list) {
 
 bool Resolver::replayArray(const std::string &name, const Location &where, int64_t dimensions,
                            std::vector<int64_t> &shape) {
-  std::string path = (std::filesystem::path(spec.folder) / name).generic_string();
+  std::string path =
+      (std::filesystem::path(spec.folder) / name).lexically_normal().generic_string();
   std::error_code code;
   if (!std::filesystem::is_regular_file(path, code))
     return false; // absence is reported where files must exist
@@ -227,7 +228,8 @@ void Resolver::resolveSequence() {
       if (errors.empty())
         errors
             .error(replayWhere, "the sequence length stands in " +
-                                    inQuotes(spec.data.train.front().path) + ", which does not exist")
+                                    inQuotes(spec.data.train.front().path) +
+                                    ", which does not exist")
             .fix("add \"seq_length\" to 'data'");
       return;
     }

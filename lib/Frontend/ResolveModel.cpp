@@ -23,8 +23,8 @@ void Resolver::resolveModel() {
   } else if (!positions.broken && context.value != positions.value) {
     errors
         .error(context.where,
-               "'model.n_ctx' and 'model.n_positions' differ: " + std::to_string(context.value) +
-                   " vs " + shown("n_positions", positions))
+               "'model.n_ctx' and 'model.n_positions' differ: " + shown("n_ctx", context) + " vs " +
+                   shown("n_positions", positions))
         .fix("remove 'n_ctx'");
   }
   m.vocabSize = vocabulary.value;
@@ -82,7 +82,7 @@ void Resolver::checkDropout() {
     if (p.given && !where.file)
       where = p.where;
   }
-  if (found.empty() || (model && model->is(JsonNode::Kind::Invalid)))
+  if (found.empty() || !model || model->is(JsonNode::Kind::Invalid))
     return;
   Diagnostic &d = errors.error(where.file ? where : place("model"),
                                "dropout is not available yet for training: " + found);
@@ -128,7 +128,8 @@ void Resolver::resolveInit() {
   spec.initFrom = from.value;
   if (!options.needsFiles)
     return;
-  std::filesystem::path folder = std::filesystem::path(spec.folder) / from.value;
+  std::filesystem::path folder =
+      (std::filesystem::path(spec.folder) / from.value).lexically_normal();
   std::error_code code;
   if (!std::filesystem::is_directory(folder, code)) {
     errors.error(from.where, "'init.from': no such folder: " + inQuotes(folder.generic_string()));

@@ -162,8 +162,12 @@ void Resolver::resolveOptimizer() {
     bool given = betas && betas->is(JsonNode::Kind::List);
     t.beta1 = given ? betas->items[0].number : 0.9;
     t.beta2 = given ? betas->items[1].number : 0.999;
-    record("train.optimizer.params.betas", {t.beta1, t.beta2},
-           given ? shortPlace(betas->where) : "default");
+    std::string origin = given ? shortPlace(betas->where) : "default";
+    if (given)
+      for (const JsonNode &item : betas->items) // --set ...betas.1=0.95
+        if (item.where.file != betas->where.file)
+          origin = shortPlace(betas->where) + " and " + shortPlace(item.where);
+    record("train.optimizer.params.betas", {t.beta1, t.beta2}, origin);
   }
   t.eps = number("train.optimizer.params.eps").value;
   Resolved<bool> decoupled = boolean("train.optimizer.params.adam_w_mode");

@@ -108,7 +108,7 @@ static void addRunRows(std::vector<SpecKey> &t) {
                .unit = "steps",
                .doc = "Save after every so many steps; 0: the final weights only."});
   t.push_back({.path = "checkpoint.keep",
-               .types = TInteger,
+               .types = TAny,
                .use = KeyUse::Absent,
                .reason = "only the final weights are saved",
                .doc = "How many checkpoints are kept."});
@@ -141,7 +141,8 @@ static void addLaterSections(std::vector<SpecKey> &t) {
                  .types = TInteger | TAuto,
                  .use = KeyUse::Limited,
                  .only = R"([1, "auto"])",
-                 .reason = "training runs on one rank", .unit = "ranks",
+                 .reason = "training runs on one rank",
+                 .unit = "ranks",
                  .doc = "Ranks in this dimension."});
   t.push_back({.path = "parallel.sequence_parallel",
                .types = TBool | TAuto,
@@ -309,7 +310,11 @@ static std::string shortNumber(double value) {
     return "18446744073709551615";
   char text[32];
   std::snprintf(text, sizeof text,
-                value == static_cast<int64_t>(value) && value < 1e13 ? "%.0f" : "%g", value);
+                value < 1e13 && value > -1e13 &&
+                        value == static_cast<double>(static_cast<int64_t>(value))
+                    ? "%.0f"
+                    : "%g",
+                value);
   return text;
 }
 
@@ -322,7 +327,10 @@ std::string dsc::rangeText(const SpecKey &key) {
     return shortNumber(key.min);
   if (low && high)
     return (key.aboveMin ? "above " : "from ") + shortNumber(key.min) +
-           (key.belowMax ? " to below " : " to ") + shortNumber(key.max);
+           (key.aboveMin   ? (key.belowMax ? ", below " : ", at most ")
+            : key.belowMax ? " to below "
+                           : " to ") +
+           shortNumber(key.max);
   if (low)
     return (key.aboveMin ? "above " : "at least ") + shortNumber(key.min);
   return (key.belowMax ? "below " : "at most ") + shortNumber(key.max);

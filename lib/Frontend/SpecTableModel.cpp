@@ -93,7 +93,6 @@ void dsc::addModelRows(std::vector<SpecKey> &t) {
                  .min = 0,
                  .max = 1,
                  .belowMax = true,
-                 .unit = "probability",
                  .doc = doc});
   t.push_back({.path = "model.layer_norm_epsilon",
                .types = TNumber,

@@ -196,7 +196,6 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
                .types = TNumber | TAuto,
                .fallback = "0",
                .min = 0,
-               .max = 1e300,
                .doc = "Greatest global norm of the gradient; 0: no clipping."});
   t.push_back({.path = "train.seed",
                .types = TInteger,

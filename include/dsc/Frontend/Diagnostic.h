@@ -74,6 +74,8 @@ public:
 
   /// The reference stays valid until the next call.
   Diagnostic &error(const Location &where, std::string message);
+  /// Errors of this file come after those of the files announced before.
+  void announce(const SourceFile &file) { fileOrder.push_back(&file); }
   bool empty() const { return entries.empty(); }
   size_t size() const { return entries.size() + dropped; }
   /// In the order of the text: files as they were opened, then position.
