@@ -9,12 +9,13 @@ build=build-fuzz
 cmake -G Ninja -S . -B $build -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_C_COMPILER=clang-22 \
   -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DDSC_BUILD_FUZZERS=ON -DDSC_SANITIZE=ON >/dev/null
 ((${#names[@]})) || names=($(cd test/Fuzz && ls -d */CMakeLists.txt | cut -d/ -f1))
-ninja -C $build "${names[@]/#/fuzz-}"
+ninja -C $build "${names[@]/#/fuzz-}" make-test-plan
 python3 test/Fuzz/seeds.py $build/corpus
-mkdir -p $build/found
+mkdir -p $build/found $build/corpus/plan
+$build/bin/make-test-plan $build/corpus/plan 1 small # beside the plan an .npy file, a seed of another kind
 for name in "${names[@]}"; do
   mkdir -p $build/corpus/"$name"
-  $build/test/Fuzz/fuzz-"$name" -max_total_time="$seconds" -max_len=4096 -print_final_stats=1 \
+  $build/test/Fuzz/fuzz-"$name" -max_total_time="$seconds" -max_len=16384 -print_final_stats=1 \
     -artifact_prefix=$build/found/"$name"- $build/corpus/"$name" >$build/found/"$name".log 2>&1 ||
     { tail -40 $build/found/"$name".log; echo "fuzz-$name failed: input in $build/found/"; exit 1; }
   echo "fuzz-$name: $(grep -o 'Done [0-9]* runs in [0-9]* second' $build/found/"$name".log)s, no crash"

@@ -58,7 +58,7 @@ StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOp
   e.thePlan = std::move(plan);
   e.bound.resize(e.thePlan.programs.size());
   for (size_t p = 0; p < e.bound.size(); ++p)
-    e.bind(e.thePlan.programs[p], e.bound[p]);
+    e.bind(e.thePlan.programs[p], e.bound[p], options.aloneBytes);
   for (const Variable &variable : e.thePlan.variables)
     for (const Program &program : e.thePlan.programs)
       if (int64_t b = findBuffer(program, variable.name); b >= 0) {
@@ -69,7 +69,7 @@ StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOp
   return executor;
 }
 
-void Executor::bind(const Program &program, Bound &out) const {
+void Executor::bind(const Program &program, Bound &out, uint64_t aloneBytes) const {
   size_t operands = 0;
   for (const Instruction &instruction : program.instructions)
     operands += instruction.operands.size();
@@ -84,6 +84,10 @@ void Executor::bind(const Program &program, Bound &out) const {
       step.function = library.kernel(instruction.kernel);
       step.items = static_cast<int64_t>(kernel.items);
       step.bytes = kernel.workspace;
+      uint64_t bytes = 0;
+      for (uint64_t operand : kernel.operands)
+        bytes += operand;
+      step.alone = kernel.items == 1 || bytes <= aloneBytes;
     } else if (instruction.opcode == Opcode::Copy) {
       const Operand &from = instruction.operands[0];
       step.bytes = program.buffers[from.buffer].bytes - from.offset;
@@ -181,7 +185,7 @@ void Executor::execute(const Step &step) {
       std::memset(workspace, poisonByte, w.step->bytes);
     w.step->function(w.step->operands, begin, end, workspace);
   };
-  if (step.items == 1) { // nobody to share with: do not wake the others
+  if (step.alone) {
     work.workers = 1;
     launch(&work, 0);
     return;

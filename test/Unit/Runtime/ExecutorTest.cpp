@@ -36,6 +36,7 @@ struct SmallRun {
   explicit SmallRun(ExecutorOptions options = {}, Plan plan = test::testPlan()) {
     if (!options.threads)
       options.threads = 2;
+    options.aloneBytes = 0; // all that can be dealt out
     auto created = Executor::create(std::move(plan), options);
     EXPECT_TRUE(created.ok()) << created.status().message();
     executor = std::move(*created);

@@ -167,7 +167,6 @@ TEST_F(TrainerTest, ChangedDataIsNamed) {
   Plan plan = test::testPlan();
   std::string data = bytes(folder + "/tokens.npy");
   plan.manifest["files"] = {{{"path", "tokens.npy"},
-                             {"role", "train"},
                              {"format", "replay"},
                              {"bytes", data.size()},
                              {"xxh3", hex64(hash64(data))}}};

@@ -24,6 +24,9 @@ struct ExecutorOptions {
   /// Fill the arena with NaN at the start, every buffer that does not live across steps before its
   /// first use, and workspace before each launch. Results must not change.
   bool poison = false;
+  /// A launch whose operands have at most so many bytes together runs on the calling thread:
+  /// dealing it out costs a microsecond or two, and far more where other processes want the cores.
+  uint64_t aloneBytes = 32 << 10;
   std::set<std::string> features = cpuFeatures();
 };
 
@@ -75,6 +78,7 @@ private:
   struct Step {
     plan::Opcode opcode;
     KernelFunction function = nullptr;
+    bool alone = false;
     int64_t items = 0;
     uint64_t bytes = 0; ///< of a copy; of the workspace of a launch
     void *const *operands = nullptr;
@@ -91,7 +95,7 @@ private:
   struct Work;
 
   Executor() = default;
-  void bind(const plan::Program &program, Bound &bound) const;
+  void bind(const plan::Program &program, Bound &bound, uint64_t aloneBytes) const;
   void execute(const Step &step);
   void poisonBefore(size_t program, uint32_t instruction, size_t &next);
   std::string scan(const plan::Buffer &buffer, uint64_t offset, uint64_t bytes) const;
