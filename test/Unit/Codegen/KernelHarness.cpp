@@ -14,6 +14,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -194,10 +195,20 @@ void LoadedKernel::run(const std::vector<void *> &operands, int64_t begin, int64
   ASSERT_EQ(*after, 0xFF) << "wrote past the workspace of " << workspaceBytes_ << " bytes";
 }
 
+/// Tests that differ in their data alone share a kernel.
+static LoadedKernel *cachedKernel(const OpTest &test, const Target &target) {
+  using Key = std::tuple<std::string, std::string, std::string, std::vector<int64_t>>;
+  static std::map<Key, std::unique_ptr<LoadedKernel>> kernels;
+  auto &kernel = kernels[Key(target.name, test.arguments, test.text, test.inPlace)];
+  if (!kernel)
+    kernel = LoadedKernel::ofOp(test.arguments, test.text, target, test.inPlace);
+  return kernel.get();
+}
+
 void OpTest::run() const {
   for (const Target &target : allTargets()) {
     SCOPED_TRACE(target.name + ": " + text);
-    auto kernel = LoadedKernel::ofOp(arguments, text, target, inPlace);
+    LoadedKernel *kernel = cachedKernel(*this, target);
     ASSERT_NE(kernel, nullptr);
     if (!runsHere(target))
       continue;
