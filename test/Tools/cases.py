@@ -1,0 +1,68 @@
+"""Writes docs/Cases.md: which test holds each known mistake off. cases.py ROOT prints the page.
+
+A test names its cases in its own name (`TEST(Data, DO_04_...)`) or in a comment (`CF-07`). A case without a test is an error.
+"""
+import pathlib
+import re
+import sys
+
+CASES = {
+    "CF-02": "a number given as a string is taken for 0, or parsed in silence",
+    "CF-03": "of a duplicate key the last one wins in silence",
+    "CF-04": "numbers beyond the range of a double become infinity or 0",
+    "CF-06": "malformed numbers pass; large integers lose digits",
+    "CF-07": "sizes of the wrong kind or range are taken as they are",
+    "CF-08": "a byte-order mark is refused; written JSON holds NaN",
+    "PF-02": "offsets negative, reversed or past the end",
+    "PF-03": "a product of dimensions wraps to a small number",
+    "PF-04": "a zero dimension or alignment is divided by",
+    "PF-06": "a tiny file asks for gigabytes",
+    "PF-07": "overlaps, gaps, repeated names, trailing bytes, a flipped byte",
+    "DO-04": "every epoch has the same order",
+    "DO-05": "seed and epoch collide",
+    "DO-07": "evaluation drops the remainder",
+    "DO-08": "a data set shorter than one window reads past its end",
+    "DO-09": "token ids are stored or read in too few bits",
+    "DO-13": "a byte-order mark costs the first record",
+    "AW-01": "decay is not multiplied by the learning rate",
+    "AW-02": "decay folded into the gradient where it should be decoupled, or the reverse",
+    "AW-03": "bias correction missing or off by one",
+    "AW-05": "gains and biases decay",
+    "AW-07": "the configured decay never reaches the optimizer",
+    "AW-09": "decay does not use the rate of the moment",
+    "LR-01": "the first update has rate 0",
+    "LR-02": "a decay of no length divides by zero",
+    "LR-04": "the rate rises again after the end",
+    "LR-05": "the cosine runs over all steps, not those after warm-up",
+    "CL-06": "a norm that is not finite changes weights",
+    "CL-07": "a zero gradient divides by its norm",
+    "GA-06": "an accumulation of 0 or a fraction is accepted",
+    "GA-11": "a window with nothing counted gives NaN",
+    "GA-12": "labels out of range read memory",
+    "GA-14": "labels are shifted twice or not at all",
+    "TK-01": "decoding token by token destroys characters",
+    "TK-02": "invalid bytes block the stream",
+    "TK-05": "token ids above the vocabulary",
+}
+
+root = pathlib.Path(sys.argv[1])
+found = {case: [] for case in CASES}
+for path in sorted((root / "test").rglob("*")):
+    if path.suffix not in (".cpp", ".test", ".mlir") or path.name == "cases.test":
+        continue
+    for number, line in enumerate(path.read_text(errors="replace").splitlines()):
+        test = re.match(r"TEST(?:_F|_P)?\((\w+), (\w+)\)", line)
+        for letters, digits in re.findall(r"(?<![A-Z])([A-Z]{2})[-_]?(\d{2})(?!\d)", line):
+            case = f"{letters}-{digits}"
+            if case in found and (test or path.suffix == ".test"):
+                label = f"{test[1]}.{test[2]}" if test else path.stem
+                entry = f"[{label}](../{path.relative_to(root)})"
+                if entry not in found[case]:
+                    found[case].append(entry)
+print("# Cases\n\nMistakes that other systems made, and the tests that hold them off here. Written by `test/Tools/cases.py`.\n")
+print("| case | what goes wrong elsewhere | tests |\n|---|---|---|")
+for case, text in CASES.items():
+    print(f"| {case} | {text} | {', '.join(found[case]) or '**none**'} |")
+missing = [case for case in CASES if not found[case]]
+if missing:
+    sys.exit("no test for " + ", ".join(missing))
