@@ -1,5 +1,5 @@
-"""Writes valid files for the fuzzers to start from: seeds.py FOLDER makes FOLDER/{safetensors,npy,idx}/."""
-import pathlib, struct, sys
+"""Writes valid files for the fuzzers to start from: seeds.py FOLDER makes FOLDER/{safetensors,npy,idx,spec}/."""
+import pathlib, re, struct, sys
 
 
 def safetensors():
@@ -26,7 +26,19 @@ def idx():
                + struct.pack("<3i3q4q", 2, 0, 1, 0, 2 * size, 2 * size, 0, 1, 2, 3))
 
 
-for make in (safetensors, npy, idx):
+def spec():
+    root = pathlib.Path(__file__).parents[2]
+    for path in sorted(root.glob("examples/*/model.json")):
+        yield path.read_bytes()
+    # The parts after "//--- model.json" of the tests of wrong specs.
+    for path in sorted(root.glob("test/Frontend/invalid/*.test")):
+        text = path.read_text().split("//--- model.json\n", 1)[1].split("\n//---", 1)[0]
+        yield text.encode()
+        for flag in re.findall(r"--set (\S+)", path.read_text().split("FileCheck", 1)[0]):
+            yield text.encode() + b"\0" + flag.encode()
+
+
+for make in (safetensors, npy, idx, spec):
     folder = pathlib.Path(sys.argv[1], make.__name__)
     folder.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(make()):
