@@ -11,6 +11,7 @@
 #include "dsc/Support/Numbers.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <functional>
@@ -165,9 +166,15 @@ private:
     auto begin = std::chrono::steady_clock::now();
     if (!options.dumpDir.empty())
       emission.seeKernels = [&](const Target &target, ModuleOp kernels) {
-        dump.add("kernels", "kernels-" + target.name,
-                 "Vector code of each kernel for " + target.name, kernels,
-                 secondsSince(begin) * 1000);
+        double milliseconds = secondsSince(begin) * 1000;
+        // A copy for readers, with repeated constants folded as the way to LLVM does first.
+        OwningOpRef<ModuleOp> copy = kernels.clone();
+        PassManager tidy(&context);
+        tidy.addPass(createCanonicalizerPass());
+        tidy.addPass(createCSEPass());
+        if (succeeded(tidy.run(*copy)))
+          dump.add("kernels", "kernels-" + target.name,
+                   "Vector code of each kernel for " + target.name, *copy, milliseconds);
         begin = std::chrono::steady_clock::now();
       };
     FailureOr<dsc::plan::Plan> plan = emitPlan(module, emission);

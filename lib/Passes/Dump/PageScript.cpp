@@ -128,10 +128,10 @@ function showOutline(parent, lines, from, to, depth, openBelow) {
   }
 }
 function showText(i) {
-  const lines = linesOf(i), box = el("div", { class: "lines" });
-  let from = 0, to = lines.length;
-  const small = lines.length < 500;
-  showOutline(box, lines, from, to, 0, depth => depth === 0 ? Infinity : small ? Infinity : depth === 1 ? 1200 : 60);
+  const lines = linesOf(i), box = el("div", { class: "lines" }), small = lines.length < 500;
+  const kernels = stages[i].phase === "kernels"; // folded by kernel
+  showOutline(box, lines, 0, lines.length, 0, depth =>
+    depth === 0 ? Infinity : kernels ? (depth === 1 ? 0 : 200) : small ? Infinity : depth === 1 ? 1200 : 60);
   return el("div", { class: "code" }, box);
 }
 
@@ -320,7 +320,7 @@ for (const id of [...new Set(stages.map(s => s.phase))]) {
   card.style.setProperty("--hue", `var(--${id})`);
   for (const [s, i] of inside)
     card.append(el("button", { class: "pass", "data-i": i, title: s.summary, onclick: () => go(i) },
-      el("code", {}, s.name), el("span", {}, group(total(s))), el("span", {}, time(s.ms))));
+      el("code", {}, s.phase === "kernels" ? s.name.replace("kernels-", "") : s.name), el("span", {}, group(total(s))), el("span", {}, time(s.ms))));
   ribbon.append(el("span", { class: "arrow" }), card);
 }
 ribbon.append(el("span", { class: "arrow" }), el("span", { class: "end" }, "plan.bin"));

@@ -29,23 +29,23 @@ header dl { display: flex; flex-wrap: wrap; gap: 6px 30px; margin: 0; }
 dt { font-size: 12px; color: var(--soft); } dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
 
 #ribbon { display: flex; align-items: stretch; gap: 0; padding: 18px 36px 18px; overflow-x: auto; scrollbar-width: thin; }
-.end { align-self: center; font: 600 12px var(--mono); padding: 8px 9px; border-radius: 9px; white-space: nowrap;
+.end { align-self: center; font: 600 11.5px var(--mono); padding: 8px 7px; border-radius: 9px; white-space: nowrap;
   border: 1.5px dashed var(--line); color: var(--soft); background: var(--card); }
-.arrow { flex: 0 0 18px; align-self: center; height: 2px; background: var(--line); position: relative; }
+.arrow { flex: 1 0 10px; max-width: 26px; align-self: center; height: 2px; background: var(--line); position: relative; }
 .arrow::after { content: ""; position: absolute; right: 0; top: -4px; border: 5px solid transparent;
   border-left-color: var(--line); border-right: 0; }
 .phase { flex: 1 0 auto; background: var(--card); border: 1px solid var(--line);
-  border-top: 4px solid var(--hue); border-radius: 10px; padding: 8px 6px 8px; }
-.phase h2 { margin: 0 7px 4px; font-size: 14px; font-weight: 650; display: flex; justify-content: space-between;
+  border-top: 4px solid var(--hue); border-radius: 10px; padding: 8px 4px 8px; }
+.phase h2 { margin: 0 6px 4px; font-size: 14px; font-weight: 650; display: flex; justify-content: space-between;
   gap: 14px; }
 .phase h2 span { font-weight: 400; color: var(--soft); font-size: 12px; align-self: center; white-space: nowrap; }
-.pass { display: grid; grid-template-columns: 1fr auto auto; gap: 6px; width: 100%; border: 0; border-radius: 6px;
-  background: none; color: inherit; font: inherit; font-size: 13px; text-align: left; padding: 3px 7px; cursor: pointer; }
-.pass code { font: 12px/1.6 var(--mono); white-space: nowrap; }
+.pass { display: grid; grid-template-columns: 1fr auto auto; gap: 3px; width: 100%; border: 0; border-radius: 6px;
+  background: none; color: inherit; font: inherit; font-size: 13px; text-align: left; padding: 3px 6px; cursor: pointer; }
+.pass code { font: 11.5px/1.65 var(--mono); white-space: nowrap; }
 .pass span { color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; text-align: right;
-  min-width: 42px; white-space: nowrap; }
-.phase h2 b { font-weight: 650; flex: 1; } .phase h2 span { min-width: 42px; text-align: right; }
-.phase h2 { gap: 6px; }
+  min-width: 38px; white-space: nowrap; }
+.phase h2 b { font-weight: 650; flex: 1; } .phase h2 span { min-width: 38px; text-align: right; }
+.phase h2 { gap: 3px; }
 .pass:hover { background: var(--shade); }
 .pass[aria-current=true] { background: color-mix(in srgb, var(--hue) 16%, transparent);
   box-shadow: inset 3px 0 var(--hue); }
