@@ -70,6 +70,12 @@ static std::string textOf(StringRef workload) {
       x, y, c, op, mark);
 }
 
+using Clock = std::chrono::steady_clock;
+
+static double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 /// The flags, read once: linking a kernel resets LLVM's command-line options.
 struct Settings {
   unsigned threads, rounds;
@@ -78,18 +84,49 @@ struct Settings {
   std::string imageFile;
 };
 
-static bool bench(StringRef workload, const Target &target, const Settings &settings,
-                  MLIRContext &context) {
+/// One compiled op with its memory and its times.
+class Workload {
+public:
+  bool prepare(StringRef workload, const Target &target, const Settings &settings,
+               MLIRContext &context);
+  bool runnable() const { return times > 0; }
+  void round() { measured.push_back(repeat(times)); }
+  void report(const Target &target);
+
+private:
+  double repeat(int64_t count) {
+    Clock::time_point start = Clock::now();
+    double busy = 0;
+    for (int64_t i = 0; i < count; ++i)
+      busy += runner->run(arguments, settings.threads);
+    return (settings.wall ? since(start) : busy) / count;
+  }
+
+  std::string name;
+  Settings settings;
+  OwningOpRef<ModuleOp> module;
+  Operation *op = nullptr;
+  std::unique_ptr<KernelRunner> runner;
+  std::vector<KernelMemory> memory;
+  SmallVector<void *> arguments;
+  double compileSeconds = 0;
+  int64_t times = 0; ///< runs a round
+  std::vector<double> measured;
+};
+
+bool Workload::prepare(StringRef workload, const Target &target, const Settings &chosen,
+                       MLIRContext &context) {
+  name = workload.str();
+  settings = chosen;
   std::string text = textOf(workload);
   if (text.empty()) {
     llvm::errs() << "dsc-bench-kernels: '" << workload
                  << "' is neither a shorthand nor a readable file\n";
     return false;
   }
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return false;
-  Operation *op = nullptr;
   module->walk([&](Operation *candidate) {
     if (!op && findGenerator(candidate->getName().getStringRef()))
       op = candidate;
@@ -99,31 +136,26 @@ static bool bench(StringRef workload, const Target &target, const Settings &sett
     return false;
   }
 
-  using Clock = std::chrono::steady_clock;
-  auto since = [](Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
   Clock::time_point start = Clock::now();
-  FailureOr<std::unique_ptr<KernelRunner>> runner = KernelRunner::create(op, target);
-  if (failed(runner))
+  FailureOr<std::unique_ptr<KernelRunner>> made = KernelRunner::create(op, target);
+  if (failed(made))
     return false;
-  double compile = since(start);
+  runner = std::move(*made);
+  compileSeconds = since(start);
   if (!settings.imageFile.empty()) {
     std::error_code error;
-    llvm::raw_fd_ostream(settings.imageFile, error) << (*runner)->image();
+    llvm::raw_fd_ostream(settings.imageFile, error) << runner->image();
   }
   if (settings.compileOnly || !hostSupports(target)) {
     llvm::outs() << workload << " " << target.name << ": compiled in "
-                 << llvm::format("%.2f s", compile)
+                 << llvm::format("%.2f s", compileSeconds)
                  << (settings.compileOnly ? "\n" : "; this CPU cannot run it\n");
     return true;
   }
 
-  std::vector<KernelMemory> memory;
-  SmallVector<void *> arguments;
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  for (int64_t bytes : (*runner)->argumentBytes()) {
+  for (int64_t bytes : runner->argumentBytes()) {
     float *values = memory.emplace_back(bytes).as<float>();
     for (int64_t i = 0; i < bytes / 4; ++i)
       values[i] = uniform(random);
@@ -134,37 +166,21 @@ static bool bench(StringRef workload, const Target &target, const Settings &sett
     if (cast<ShapedType>(type).getElementType().isInteger(32))
       std::fill_n(static_cast<int32_t *>(arguments[i]), cast<ShapedType>(type).getNumElements(), 1);
 
-  auto repeat = [&](int64_t times) {
-    Clock::time_point begin = Clock::now();
-    double busy = 0;
-    for (int64_t i = 0; i < times; ++i)
-      busy += (*runner)->run(arguments, settings.threads);
-    return (settings.wall ? since(begin) : busy) / times;
-  };
-  double once = repeat(1);
-  once = std::min(once, repeat(1));
-  int64_t times = std::max<int64_t>(1, static_cast<int64_t>(settings.seconds / once));
-  std::vector<double> measured;
-  for (unsigned i = 0; i < settings.rounds; ++i)
-    measured.push_back(repeat(times));
+  repeat(1);
+  times = std::max<int64_t>(1, static_cast<int64_t>(settings.seconds / repeat(1)));
+  return true;
+}
+
+void Workload::report(const Target &target) {
   llvm::sort(measured);
   auto cost = cast<CostOpInterface>(op);
   double flops = cost.flops(), bytes = cost.bytesRead() + cost.bytesWritten();
-  if (auto linear = StringRef(textOf(workload)).contains("ds.linear");
-      linear && workload.contains(':')) {
-    SmallVector<StringRef> parts;
-    workload.split(':').second.split(parts, 'x');
-    flops = 2;
-    for (StringRef part : parts)
-      flops *= std::stod(part.str());
-  }
   double best = measured.front(), median = measured[measured.size() / 2];
   llvm::outs() << llvm::formatv(
       "{0,-28} {1} {2}T  best {3:f3} ms {4:f1} GFLOP/s {5:f1} GB/s  median {6:f3} ms "
       "{7:f1} GFLOP/s  (items {8}, compile {9:f2} s)\n",
-      workload, target.name, settings.threads, best * 1e3, flops / best / 1e9, bytes / best / 1e9,
-      median * 1e3, flops / median / 1e9, (*runner)->items(), compile);
-  return true;
+      name, target.name, settings.threads, best * 1e3, flops / best / 1e9, bytes / best / 1e9,
+      median * 1e3, flops / median / 1e9, runner->items(), compileSeconds);
 }
 
 int main(int argc, char **argv) {
@@ -182,8 +198,17 @@ int main(int argc, char **argv) {
   context.loadDialect<ds::DSDialect, func::FuncDialect>();
   const Settings settings{threads, rounds, seconds, wall, compileOnly, imageFile};
   const std::vector<std::string> all(workloads.begin(), workloads.end());
-  for (const std::string &workload : all)
-    if (!bench(workload, *target, settings, context))
+  // Rounds go over all workloads in turn, so that what disturbs one disturbs all.
+  std::vector<Workload> prepared(all.size());
+  for (auto [workload, name] : llvm::zip_equal(prepared, all))
+    if (!workload.prepare(name, *target, settings, context))
       return 1;
+  for (unsigned i = 0; i < settings.rounds; ++i)
+    for (Workload &workload : prepared)
+      if (workload.runnable())
+        workload.round();
+  for (Workload &workload : prepared)
+    if (workload.runnable())
+      workload.report(*target);
   return 0;
 }

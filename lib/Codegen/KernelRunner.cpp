@@ -26,8 +26,7 @@ static double threadSeconds() {
   return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
-/// Threads that wait between runs by spinning, then yielding: a run is short and nothing else is
-/// going on.
+/// Threads that wait for work by spinning shortly, then asleep.
 struct KernelRunner::Pool {
   Pool(unsigned threads, int64_t workspaceBytes) {
     busy.resize(threads);
@@ -39,6 +38,7 @@ struct KernelRunner::Pool {
   ~Pool() {
     function = nullptr;
     generation.fetch_add(1);
+    generation.notify_all();
     for (std::thread &worker : workers)
       worker.join();
   }
@@ -48,6 +48,7 @@ struct KernelRunner::Pool {
     items = itemCount;
     running = workers.size();
     generation.fetch_add(1);
+    generation.notify_all();
     share(0);
     for (unsigned spins = 0; running.load() != 0; ++spins)
       if (spins > 10000)
@@ -65,7 +66,7 @@ struct KernelRunner::Pool {
     for (uint64_t seen = 0;;) {
       for (unsigned spins = 0; generation.load() == seen; ++spins)
         if (spins > 10000)
-          std::this_thread::yield();
+          generation.wait(seen);
       ++seen;
       if (!function)
         return;
