@@ -13,8 +13,8 @@ static constexpr int64_t kItemRows = 12, kItemColumns = 32;
 
 /// Greatest depth of a block: 256 x 16 floats of B are half an L1 cache.
 static constexpr int64_t kDepth = 256;
-/// Floats of A that stay in the L2 cache: 384 KiB.
-static constexpr int64_t kBlockFloats = 98304;
+/// Floats of A packed at a time: 1 MiB, read as one stream from a cache.
+static constexpr int64_t kBlockFloats = 262144;
 
 /// Size of the longest run when `size` is dealt in items to `threads`.
 static int64_t longestRun(int64_t size, int64_t itemSize, int64_t threads) {
@@ -61,17 +61,14 @@ MatmulTiling dsc::tileMatmul(const MatmulShape &shape, const Target &target) {
     tiling.mc = rows;
     tiling.nb = std::min(tiling.nc, std::max<int64_t>(64, tiling.nr));
   } else {
-    tiling.mc = roundDown(kBlockFloats / 2 / tiling.kcPadded(), kItemRows);
+    tiling.mc = roundDown(kBlockFloats / 4 / tiling.kcPadded(), kItemRows);
     tiling.nb = tiling.nc;
   }
-  // Reading rows of A where they lie costs the tile little; packing them pays over many columns.
-  tiling.packA = shape.transposeA || shape.n >= 1024;
   return tiling;
 }
 
 void MatmulEmitter::emit(const MatmulSplit &split) {
-  packedA =
-      tiling.packA ? b.workspace(4 * tiling.packedBFloats(), tiling.packedAFloats()) : Value();
+  packedA = b.workspace(4 * tiling.packedBFloats(), tiling.packedAFloats());
   packedB = b.workspace(0, tiling.packedBFloats());
   const int64_t size = split.columns ? shape.n : shape.m;
   Value low = b.mul(b.begin(), b.index(split.itemSize));
@@ -89,7 +86,7 @@ void MatmulEmitter::emitBlocks(Value rowLow, Value rowHigh, Value columnLow, Val
     Value blockHigh = b.min(b.add(block, b.index(tiling.nc)), columnHigh);
     b.forRange(b.index(0), b.index(shape.k), tiling.kc, [&](Value k0) {
       Value kc = b.min(b.index(tiling.kc), b.sub(b.index(shape.k), k0));
-      if (tiling.packA && allRows)
+      if (allRows)
         packA(k0, kc, rowLow, rowsHere);
       b.forRange(block, blockHigh, tiling.nb, [&](Value column) {
         Value columns = b.min(b.index(tiling.nb), b.sub(blockHigh, column));
@@ -98,8 +95,7 @@ void MatmulEmitter::emitBlocks(Value rowLow, Value rowHigh, Value columnLow, Val
           return emitPanels(k0, kc, rowLow, rowsHere, column, columns);
         b.forRange(rowLow, rowHigh, tiling.mc, [&](Value row) {
           Value rows = b.min(b.index(tiling.mc), b.sub(rowHigh, row));
-          if (tiling.packA)
-            packA(k0, kc, row, rows);
+          packA(k0, kc, row, rows);
           emitPanels(k0, kc, row, rows, column, columns);
         });
       });

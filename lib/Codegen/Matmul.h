@@ -30,13 +30,12 @@ struct MatmulSplit {
 struct MatmulTiling {
   int64_t mr, nr; ///< the register tile of C
   int64_t kc;     ///< k of a block: kc x nr of B stay in the L1 cache
-  int64_t mc;     ///< rows of a block: mc x kc of A stay in the L2 cache
+  int64_t mc;     ///< rows of a block: mc x kc of A stay in the L2 or L3 cache
   int64_t nc;     ///< columns between two changes of k: what of C should stay in a cache
   int64_t nb;     ///< columns of B packed at a time
-  bool packA;     ///< else the tile reads A where it lies
   int64_t kcPadded() const { return (kc + 15) / 16 * 16; }
   int64_t packedBFloats() const { return kcPadded() * nb; }
-  int64_t packedAFloats() const { return packA ? kcPadded() * mc : 0; }
+  int64_t packedAFloats() const { return kcPadded() * mc; }
   int64_t workspaceBytes() const { return 4 * (packedAFloats() + packedBFloats()); }
 };
 

@@ -4,11 +4,14 @@
 using namespace mlir;
 using namespace dsc;
 
+/// k a turn of the inner loop: fewer turns, whose end is easier to foresee.
+static constexpr int64_t kUnroll = 4;
+
 void MatmulEmitter::emitPanel(Value k0, Value kc, Value row, Value rows, Value column,
                               Value panelBase, int64_t columns) {
   const int64_t mr = tiling.mr, edge = shape.m % mr, panelSize = tiling.kcPadded() * mr;
   auto tile = [&](Value index, int64_t height) {
-    Value panelA = tiling.packA ? b.mul(index, b.index(panelSize)) : Value();
+    Value panelA = b.mul(index, b.index(panelSize));
     emitTile(k0, kc, b.linear(index, mr, row), panelA, column, panelBase, height, columns);
   };
   Value tiles = b.div(rows, b.index(mr));
@@ -36,30 +39,29 @@ void MatmulEmitter::emitTile(Value k0, Value kc, Value row, Value panelA, Value 
       b.prefetch(result, b.add(origin, b.index(r * shape.n + columns - 1)), /*write=*/true);
   }
 
-  // A(row + r, k0 + k) is at originA + k * strideK + r * strideR.
-  Value memoryA = tiling.packA ? packedA : sourceA, originA;
-  int64_t strideK, strideR;
-  if (tiling.packA)
-    originA = panelA, strideK = tiling.mr, strideR = 1;
-  else if (shape.transposeA)
-    originA = b.linear(k0, shape.m, row), strideK = shape.m, strideR = 1;
-  else
-    originA = b.linear(row, shape.k, k0), strideK = 1, strideR = shape.k;
-
-  Carried sums(rows * vectors, b.splat(0));
-  sums = b.forRange(b.index(0), kc, 1, sums, [&](Value k, ValueRange partial) {
-    Value a = b.linear(k, strideK, originA), p = b.linear(k, tiling.nr, panelB);
+  auto multiplyAdd = [&](Value k, ValueRange partial) {
+    Value a = b.linear(k, tiling.mr, panelA), p = b.linear(k, tiling.nr, panelB);
     SmallVector<Value> vectorsB;
     for (int64_t v = 0; v < vectors; ++v)
       vectorsB.push_back(b.loadVector(packedB, b.add(p, b.index(v * lanes))));
     Carried next;
     for (int64_t r = 0; r < rows; ++r) {
-      Value scalar = b.broadcast(b.load(memoryA, b.add(a, b.index(r * strideR))));
+      Value scalar = b.broadcast(b.load(packedA, b.add(a, b.index(r))));
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(b.fma(scalar, vectorsB[v], partial[r * vectors + v]));
     }
     return next;
+  };
+  Carried sums(rows * vectors, b.splat(0));
+  Value whole = b.sub(kc, b.rem(kc, b.index(kUnroll)));
+  sums = b.forRange(b.index(0), whole, kUnroll, sums, [&](Value k, ValueRange partial) {
+    Carried next(partial);
+    for (int64_t u = 0; u < kUnroll; ++u)
+      next = multiplyAdd(b.add(k, b.index(u)), next);
+    return next;
   });
+  if (shape.k % kUnroll)
+    sums = b.forRange(whole, kc, 1, sums, multiplyAdd);
 
   auto forEach = [&](function_ref<void(int64_t, int64_t)> body) {
     for (int64_t r = 0; r < rows; ++r)
