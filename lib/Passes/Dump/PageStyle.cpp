@@ -39,13 +39,13 @@ dt { font-size: 12px; color: var(--soft); } dd { margin: 0; font-weight: 600; fo
 .phase h2 { margin: 0 6px 4px; font-size: 14px; font-weight: 650; display: flex; justify-content: space-between;
   gap: 14px; }
 .phase h2 span { font-weight: 400; color: var(--soft); font-size: 12px; align-self: center; white-space: nowrap; }
-.pass { display: grid; grid-template-columns: 1fr auto auto; gap: 3px; width: 100%; border: 0; border-radius: 6px;
+.pass { display: grid; grid-template-columns: 1fr auto auto; gap: 8px; width: 100%; border: 0; border-radius: 6px;
   background: none; color: inherit; font: inherit; font-size: 13px; text-align: left; padding: 3px 6px; cursor: pointer; }
 .pass code { font: 11.5px/1.65 var(--mono); white-space: nowrap; }
 .pass span { color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; text-align: right;
   min-width: 38px; white-space: nowrap; }
 .phase h2 b { font-weight: 650; flex: 1; } .phase h2 span { min-width: 38px; text-align: right; }
-.phase h2 { gap: 3px; }
+.phase h2 { gap: 8px; }
 .pass:hover { background: var(--shade); }
 .pass[aria-current=true] { background: color-mix(in srgb, var(--hue) 16%, transparent);
   box-shadow: inset 3px 0 var(--hue); }
