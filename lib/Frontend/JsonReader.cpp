@@ -331,6 +331,11 @@ private:
           has("surrogate")
               ? "half of a surrogate pair in a string"
               : "unknown escape in a string: JSON has \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
+    } else if (at < text.size() && text[at] == '\0') {
+      // The lexer takes a zero byte for the end of its input; the file goes on.
+      errors.error({&file, at}, std::string(inKey(*builder.stop) ? "expected a key in double quotes"
+                                                                 : "expected a value") +
+                                    ", found '\\x00'");
     } else if (at >= text.size() || has("unexpected end of input")) {
       Diagnostic &d = errors.error({&file, text.size()}, "the file ends too early");
       if (!builder.open.empty()) {
