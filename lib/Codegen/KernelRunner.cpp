@@ -9,14 +9,20 @@
 #include <cstring>
 #include <ctime>
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <thread>
 
 using namespace mlir;
 using namespace dsc;
 
 KernelMemory::KernelMemory(int64_t bytes) {
-  size_t size = (static_cast<size_t>(bytes) + 127) / 64 * 64;
-  data_.reset(std::aligned_alloc(64, size));
+  // Large blocks lie on huge pages where the system has them, as the arena of dsrun does.
+  constexpr size_t hugePage = 2 << 20;
+  const size_t alignment = bytes >= static_cast<int64_t>(hugePage) ? hugePage : 64;
+  size_t size = (static_cast<size_t>(bytes) + 64 + alignment - 1) / alignment * alignment;
+  data_.reset(std::aligned_alloc(alignment, size));
+  if (alignment == hugePage)
+    madvise(data_.get(), size, MADV_HUGEPAGE);
   std::memset(data_.get(), 0xff, size);
 }
 
