@@ -22,30 +22,60 @@ function(dsc_common_options target)
   endif()
 endfunction()
 
-# Target whose only product is the precompiled header of the MLIR libraries.
-function(dsc_add_mlir_pch)
-  file(WRITE ${PROJECT_BINARY_DIR}/DscMlirPch.cpp "")
-  add_library(DSCMlirPch OBJECT ${PROJECT_BINARY_DIR}/DscMlirPch.cpp)
-  dsc_mlir_options(DSCMlirPch)
-  dsc_common_options(DSCMlirPch)
-  target_precompile_headers(DSCMlirPch PRIVATE
-    <mlir/IR/BuiltinOps.h> <mlir/IR/Builders.h> <mlir/IR/PatternMatch.h>
-    <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/SCF/IR/SCF.h>
-    <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/Dialect/Math/IR/Math.h>
-    <mlir/Pass/Pass.h>)
+# Target whose only product is a precompiled header; dsc_use_pch takes it. Four of them hold most of what a build
+# would otherwise parse two hundred times: with MLIR or without, for libraries and programs or for tests.
+function(dsc_add_pch name)
+  cmake_parse_arguments(ARG "MLIR;TEST" "" "HEADERS" ${ARGN})
+  file(WRITE ${PROJECT_BINARY_DIR}/${name}.cpp "")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cpp)
+  if(ARG_MLIR)
+    dsc_mlir_options(${name})
+  endif()
+  dsc_common_options(${name})
+  dsc_pch_options(${name} ${ARG_TEST})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${name} PRIVATE -fpch-instantiate-templates)
+  endif()
+  if(ARG_TEST)
+    target_link_libraries(${name} PRIVATE GTest::gtest)
+  endif()
+  target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# What every user of one precompiled header must agree on. Tests are built without optimisation: half of a full build
+# would be spent on code that runs once; what they test is built as it is shipped.
+function(dsc_pch_options target test)
+  target_compile_options(${target} PRIVATE -fPIC) # programs too: the header is shared with libraries
+  if(test)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
+# Lets a target use the precompiled header of its kind.
+function(dsc_use_pch target mlir test)
+  dsc_pch_options(${target} ${test})
+  if(mlir)
+    dsc_mlir_options(${target})
+    set(kind Mlir)
+  endif()
+  if(test)
+    string(APPEND kind Test)
+  endif()
+  if(NOT kind)
+    set(kind Std)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM DSC${kind}Pch)
 endfunction()
 
 function(dsc_mlir_options target)
   target_include_directories(${target} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(${target} PRIVATE ${LLVM_DEFINITIONS_LIST})
-  # Programs too: the precompiled header is shared with libraries.
-  target_compile_options(${target} PRIVATE -fPIC)
 endfunction()
 
-# dsc_add_library(Name [MLIR] [FOLDERS folder...] [DEPENDS target...] [LINK library...]): all *.cpp below the
-# current folder, or below the named folders of it.
+# dsc_add_library(Name [MLIR] [TEST] [FOLDERS folder...] [DEPENDS target...] [LINK library...]): all *.cpp below the
+# current folder, or below the named folders of it. TEST: only tests use it.
 function(dsc_add_library name)
-  cmake_parse_arguments(ARG "MLIR" "" "FOLDERS;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;TEST" "" "FOLDERS;DEPENDS;LINK" ${ARGN})
   set(patterns *.cpp)
   if(ARG_FOLDERS)
     list(TRANSFORM ARG_FOLDERS APPEND /*.cpp OUTPUT_VARIABLE patterns)
@@ -53,9 +83,8 @@ function(dsc_add_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
   add_library(${name} STATIC ${sources})
   dsc_common_options(${name})
+  dsc_use_pch(${name} ${ARG_MLIR} ${ARG_TEST})
   if(ARG_MLIR)
-    dsc_mlir_options(${name})
-    target_precompile_headers(${name} REUSE_FROM DSCMlirPch)
     target_link_libraries(${name} PUBLIC MLIR LLVM)
   endif()
   if(ARG_DEPENDS)
@@ -71,9 +100,8 @@ function(dsc_add_tool name)
   add_executable(${name} ${sources})
   dsc_common_options(${name})
   target_compile_definitions(${name} PRIVATE DSC_VERSION="${PROJECT_VERSION}")
+  dsc_use_pch(${name} ${ARG_MLIR} FALSE)
   if(ARG_MLIR)
-    dsc_mlir_options(${name})
-    target_precompile_headers(${name} REUSE_FROM DSCMlirPch)
     target_link_libraries(${name} PRIVATE MLIR LLVM)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
@@ -92,9 +120,8 @@ function(dsc_add_unit_test name)
   string(REGEX REPLACE "Tests?$" "" program ${name})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${program}Tests
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/Unit)
+  dsc_use_pch(${name} ${ARG_MLIR} TRUE)
   if(ARG_MLIR)
-    dsc_mlir_options(${name})
-    target_precompile_headers(${name} REUSE_FROM DSCMlirPch)
     target_link_libraries(${name} PRIVATE MLIR LLVM)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
