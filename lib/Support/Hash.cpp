@@ -97,6 +97,22 @@ std::string dsc::sha256Hex(std::string_view bytes) {
 
 uint64_t dsc::hash64(const void *data, size_t bytes) { return XXH3_64bits(data, bytes); }
 
+static XXH3_state_t *xxh3(std::byte *state) { return reinterpret_cast<XXH3_state_t *>(state); }
+
+Hash64::Hash64() {
+  static_assert(sizeof(XXH3_state_t) <= sizeof state && alignof(XXH3_state_t) <= 64);
+  std::memset(state, 0, sizeof state);
+  XXH3_64bits_reset(xxh3(state));
+}
+
+void Hash64::update(const void *data, size_t bytes) {
+  XXH3_64bits_update(xxh3(state), data, bytes);
+}
+
+uint64_t Hash64::digest() const {
+  return XXH3_64bits_digest(reinterpret_cast<const XXH3_state_t *>(state));
+}
+
 std::string dsc::hex64(uint64_t value) {
   uint8_t bytes[8];
   for (int i = 0; i < 8; ++i)

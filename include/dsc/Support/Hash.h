@@ -31,6 +31,17 @@ std::string sha256Hex(std::string_view bytes);
 uint64_t hash64(const void *data, size_t bytes);
 inline uint64_t hash64(std::string_view bytes) { return hash64(bytes.data(), bytes.size()); }
 
+/// The same over data that comes in pieces.
+class Hash64 {
+public:
+  Hash64();
+  void update(const void *data, size_t bytes);
+  uint64_t digest() const; ///< of what came so far
+
+private:
+  alignas(64) std::byte state[640]; ///< of the library; in place, so that nothing is allocated
+};
+
 /// FNV-1a, 64 bits: keys random streams by name (initial weights, dropout); three lines in any
 /// language.
 inline uint64_t nameHash(std::string_view name) {
