@@ -148,6 +148,11 @@ private:
 } // namespace
 
 StatusOr<SafeHeader> dsc::parseSafetensors(std::string_view file, const std::string &path) {
+  return parseSafetensorsHeader(file, file.size(), path);
+}
+
+StatusOr<SafeHeader> dsc::parseSafetensorsHeader(std::string_view file, uint64_t fileBytes,
+                                                 const std::string &path) {
   if (file.size() < 8)
     return inputError("'" + path + "' is damaged: " + std::to_string(file.size()) +
                       " bytes, fewer than the 8 of the header's length");
@@ -158,7 +163,7 @@ StatusOr<SafeHeader> dsc::parseSafetensors(std::string_view file, const std::str
   constexpr uint64_t most = 100'000'000;
   if (length > file.size() - 8 || length > most)
     return inputError("'" + path + "' is damaged: it announces a header of " +
-                      std::to_string(length) + " bytes, but " + std::to_string(file.size() - 8) +
+                      std::to_string(length) + " bytes, but " + std::to_string(fileBytes - 8) +
                       " remain (at most " + std::to_string(most) + " are allowed)");
   std::string_view text = file.substr(8, length);
   if (!text.starts_with('{'))
@@ -168,10 +173,33 @@ StatusOr<SafeHeader> dsc::parseSafetensors(std::string_view file, const std::str
     return json.status();
   SafeHeader header;
   header.dataOffset = 8 + length;
-  if (Status status = HeaderChecker(path, file.size() - header.dataOffset).check(*json, header);
+  if (Status status = HeaderChecker(path, fileBytes - header.dataOffset).check(*json, header);
       !status)
     return status;
   return header;
+}
+
+std::string dsc::safetensorsHeader(std::vector<SafeTensor> &tensors) {
+  Json header = Json::object();
+  auto &list = static_cast<Json::object_t::Container &>(
+      header.get_ref<Json::object_t &>()); // appended to: insertion searches linearly
+  uint64_t end = 0;
+  for (SafeTensor &tensor : tensors) {
+    uint64_t bytes = static_cast<uint64_t>(safeTypeSize(tensor.type));
+    for (int64_t dimension : tensor.shape)
+      bytes *= static_cast<uint64_t>(dimension);
+    tensor.begin = end;
+    tensor.end = end += bytes;
+    list.emplace_back(tensor.name, Json{{"dtype", safeTypeName(tensor.type)},
+                                        {"shape", tensor.shape},
+                                        {"data_offsets", {tensor.begin, tensor.end}}});
+  }
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.append((8 - text.size() % 8) % 8, ' ');
+  std::string length(8, '\0');
+  for (int i = 0; i < 8; ++i)
+    length[i] = static_cast<char>(text.size() >> (8 * i));
+  return length + text;
 }
 
 StatusOr<std::shared_ptr<const SafetensorsFile>> SafetensorsFile::open(const std::string &path) {

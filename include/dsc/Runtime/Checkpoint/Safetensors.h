@@ -57,6 +57,13 @@ struct SafeHeader {
 /// messages only.
 StatusOr<SafeHeader> parseSafetensors(std::string_view file, const std::string &path);
 
+/// The same from the length field and the header alone; `fileBytes` is the size of the whole file.
+StatusOr<SafeHeader> parseSafetensorsHeader(std::string_view start, uint64_t fileBytes,
+                                            const std::string &path);
+
+/// Length field and header of a file whose tensors lie in this order; offsets are filled in.
+std::string safetensorsHeader(std::vector<SafeTensor> &tensors);
+
 /// A mapped file.
 class SafetensorsFile {
 public:
