@@ -25,34 +25,70 @@ std::string dsc::stepLine(const StepRecord &record) {
          ", \"step_ms\": " + jsonNumber(record.stepMs) + "}";
 }
 
-static Status systemError(const std::string &what, const std::string &path) {
-  return inputError(what + " '" + path + "': " + std::generic_category().message(errno));
+static Status systemError(const std::string &what, const std::string &path, int code) {
+  return inputError(what + " '" + path + "': " + std::generic_category().message(code));
 }
 
-StatusOr<std::unique_ptr<StepLog>> StepLog::create(const std::string &path) {
+/// Opens for appending, makes the folder if need be.
+static StatusOr<int> openLog(const std::string &path, int flags) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (!folder.empty())
     if (Status status = makeFolders(folder); !status)
       return status;
-  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
   if (descriptor < 0)
-    return systemError("cannot write the log", path);
-  return std::unique_ptr<StepLog>(new StepLog(path, descriptor));
+    return systemError("cannot write the log", path, errno);
+  return descriptor;
+}
+
+StatusOr<std::unique_ptr<StepLog>> StepLog::create(const std::string &path) {
+  auto descriptor = openLog(path, O_TRUNC);
+  if (!descriptor)
+    return descriptor.status();
+  return std::unique_ptr<StepLog>(new StepLog(path, *descriptor));
 }
 
 StepLog::~StepLog() { ::close(descriptor); }
 
-Status StepLog::write(const StepRecord &record) {
-  std::string line = stepLine(record) + "\n";
-  std::lock_guard lock(mutex);
-  for (size_t done = 0; done < line.size();) {
-    ssize_t n = ::write(descriptor, line.data() + done, line.size() - done);
+int StepLog::flush() {
+  size_t done = 0;
+  int code = 0;
+  while (done < waiting.size()) {
+    ssize_t n = ::write(descriptor, waiting.data() + done, waiting.size() - done);
     if (n < 0 && errno == EINTR)
       continue;
-    if (n < 0)
-      return systemError("cannot write the log", path);
+    if (n < 0) {
+      code = errno;
+      break;
+    }
     done += static_cast<size_t>(n);
   }
+  length += done;
+  waiting.erase(0, done);
+  return code;
+}
+
+Status StepLog::write(const StepRecord &record) {
+  constexpr size_t most = size_t{16} << 20;
+  std::lock_guard lock(mutex);
+  waiting += stepLine(record);
+  waiting += '\n';
+  int code = flush();
+  bool full = code == ENOSPC || code == EDQUOT;
+  if (!code || (full && waiting.size() <= most))
+    return {};
+  return systemError("cannot write the log", path, code);
+}
+
+Status StepLog::sync() {
+  {
+    std::lock_guard lock(mutex);
+    if (int code = flush())
+      return systemError("cannot write the log", path, code);
+  }
+  // A pipe or a terminal has nothing to sync.
+  if (::fdatasync(descriptor) != 0 && errno != EINVAL)
+    return systemError("cannot write the log", path, errno);
   return {};
 }
 

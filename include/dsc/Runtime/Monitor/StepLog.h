@@ -27,18 +27,56 @@ struct StepRecord {
 /// [eval_loss], tokens_per_second, step_ms. Floats have 17 digits; NaN and infinities are null.
 std::string stepLine(const StepRecord &record);
 
-/// Appends lines to a file, each handed to the system before write() returns. Starts the file anew.
+/// A line of stepLine() without eval_loss, completed. Unchanged where it is no such line.
+std::string withEvalLoss(const std::string &line, double evalLoss);
+
+/// Appends lines to a file, each handed to the system before write() returns. While the disk is
+/// full lines wait in memory and are tried again with the next: a save that fills the disk, and
+/// gives the space back when it fails, costs no line.
 class StepLog {
 public:
+  /// Starts the file anew.
   static StatusOr<std::unique_ptr<StepLog>> create(const std::string &path);
+
+  /// Continues a file after the line of `step`: what follows is cut off, so that the log becomes
+  /// that of a run that was never interrupted. `bytes`: where that line should end; if it does not,
+  /// lines are looked through. `note` says what was found missing, empty if nothing.
+  static StatusOr<std::unique_ptr<StepLog>> resume(const std::string &path, int64_t step,
+                                                   uint64_t bytes, std::string &note);
   ~StepLog();
   Status write(const StepRecord &record);
+  /// Adds the loss to the last line.
+  Status completeLast(double evalLoss);
+  /// Length of the file, lines that wait included.
+  uint64_t size() const { return length + waiting.size(); }
+  /// Returns when all lines are on the disk; from any thread.
+  Status sync();
 
 private:
   StepLog(std::string path, int descriptor) : path(std::move(path)), descriptor(descriptor) {}
+  /// Writes what waits; 0 or the system's error.
+  int flush();
   std::string path;
   int descriptor;
+  uint64_t length = 0;
+  std::string waiting;
   std::mutex mutex;
+};
+
+/// What happened beside the steps (resumed, a save failed): one object a line in a file beside the
+/// log, so that the log keeps to one object a step. Made when there is something to say; a resumed
+/// run adds to it.
+class EventLog {
+public:
+  /// `path` empty: says nothing. `anew`: removes what a run before left.
+  EventLog(std::string path, bool anew);
+  /// {"step": ..., "event": ..., "message": ...}. An error is left at that: the console has it too.
+  void write(int64_t step, const std::string &event, const std::string &message);
+  /// RUN.jsonl -> RUN.events.jsonl.
+  static std::string pathFor(const std::string &log);
+
+private:
+  std::string path;
 };
 
 /// log.dir/run.json: what ran, written once at the start.
