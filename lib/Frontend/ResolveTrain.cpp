@@ -224,6 +224,25 @@ void Resolver::checkStepSizes() {
         .note(shown("train_batch_size", batch) + ", " + shown("seq_length", sequence));
 }
 
+void Resolver::resolveCheckpoint(bool hasValidation) {
+  spec.checkpointDir = text("checkpoint.dir").value;
+  Resolved<int64_t> every = integer("checkpoint.every");
+  integer("checkpoint.keep");
+  Resolved<bool> best = boolean("checkpoint.keep_best");
+  boolean("checkpoint.async");
+  if (every.given && every.value > 0 && spec.checkpointDir.empty())
+    errors
+        .error(every.where, "'checkpoint.every' is " + std::to_string(every.value) +
+                                ", but there is no folder to save to")
+        .fix("add \"dir\": \"FOLDER\" to 'checkpoint'");
+  if (best.given && best.value && !hasValidation)
+    errors
+        .error(best.where, "'checkpoint.keep_best' is true, but there is no validation data to "
+                           "tell which checkpoint is best")
+        .fix("add \"validation\": [{\"path\": \"FILE\"}] or \"validation_fraction\": 0.05 to "
+             "'data'");
+}
+
 void Resolver::resolveRun() {
   EvaluationSpec &e = spec.evaluation;
   Resolved<int64_t> every = integer("evaluation.every");
@@ -240,7 +259,7 @@ void Resolver::resolveRun() {
                                 ", but there is no validation data")
         .fix("add \"validation\": [{\"path\": \"FILE\"}] or \"validation_fraction\": 0.05 to "
              "'data'");
-  spec.checkpointDir = text("checkpoint.dir").value;
+  resolveCheckpoint(hasValidation);
   spec.logDir = text("log.dir").value;
   Resolved<int64_t> lines = integer("log.every"), older = integer("train.steps_per_print");
   if (!lines.given && !lines.broken && older.given)

@@ -76,6 +76,7 @@ private:
   void resolveSchedule();
   void checkStepSizes();
   void resolveRun();
+  void resolveCheckpoint(bool hasValidation);
 
   // What sections tell each other.
   Resolved<int64_t> vocabulary, positions, sequence, batch;

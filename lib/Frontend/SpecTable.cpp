@@ -95,23 +95,37 @@ static void addRunRows(std::vector<SpecKey> &t) {
                .choices = {"all"},
                .unit = "batches",
                .doc = "How much of the validation data; 0 or `\"all\"`: all of it."});
-  t.push_back({.path = "checkpoint", .types = TObject, .doc = "Saved weights."});
+  t.push_back(
+      {.path = "checkpoint", .types = TObject, .doc = "What a run saves; docs/Checkpoints.md."});
   t.push_back({.path = "checkpoint.dir",
                .types = TPath | TNull,
-               .inferred = "no weights are saved",
-               .doc = "Folder; the final weights go to `final/` in it, as a Hugging Face folder."});
+               .inferred = "nothing is saved",
+               .doc = "Folder; the final weights go to `final/` in it, as a Hugging Face folder, "
+                      "checkpoints to `step-N/`."});
   t.push_back({.path = "checkpoint.every",
                .types = TInteger,
-               .use = KeyUse::Limited,
-               .only = "[0]",
-               .reason = "only the final weights are saved",
+               .fallback = "0",
+               .min = 0,
+               .max = maxSteps,
                .unit = "steps",
-               .doc = "Save after every so many steps; 0: the final weights only."});
+               .doc = "Save a checkpoint, from which `dsrun --resume` continues, after every so "
+                      "many steps and at the end; 0: only when a signal ends the run."});
   t.push_back({.path = "checkpoint.keep",
-               .types = TAny,
-               .use = KeyUse::Absent,
-               .reason = "only the final weights are saved",
-               .doc = "How many checkpoints are kept."});
+               .types = TInteger,
+               .fallback = "3",
+               .min = 1,
+               .max = maxSteps,
+               .doc = "How many of the newest checkpoints are kept."});
+  t.push_back({.path = "checkpoint.keep_best",
+               .types = TBool,
+               .fallback = "false",
+               .doc = "Save, and keep beside the newest, the checkpoint with the lowest "
+                      "`eval_loss`."});
+  t.push_back({.path = "checkpoint.async",
+               .types = TBool,
+               .fallback = "true",
+               .doc = "Write from a copy while training goes on; false: the step waits, and no "
+                      "memory is taken for the copy. The files are the same."});
   t.push_back({.path = "log", .types = TObject, .doc = "What a run tells."});
   t.push_back({.path = "log.dir",
                .types = TPath | TNull,

@@ -47,6 +47,22 @@ bool plan::isPersistent(Kind kind) {
          kind == Kind::Hyperparameter;
 }
 
+bool plan::isState(Kind kind) {
+  switch (kind) {
+  case Kind::Parameter:
+  case Kind::OptimizerState:
+  case Kind::Counter:
+    return true;
+  case Kind::Gradient:
+  case Kind::Hyperparameter:
+  case Kind::Input:
+  case Kind::Output:
+  case Kind::Activation:
+    return false;
+  }
+  return false;
+}
+
 int64_t plan::findProgram(const Plan &plan, std::string_view name) {
   for (size_t i = 0; i < plan.programs.size(); ++i)
     if (plan.programs[i].name == name)

@@ -40,6 +40,10 @@ static void declare(CLI::App &app, Arguments &a) {
       ->group("Training");
   app.add_option("--save", a.run.save, "folder for the final weights, beside checkpoint.dir/final")
       ->group("Training");
+  app.add_flag("--resume", a.run.resume,
+               "continue after the newest checkpoint in checkpoint.dir that is whole; none: start "
+               "afresh")
+      ->group("Training");
   app.add_option("--digest", a.run.digest, "file for hash and norm of every tensor in every step")
       ->group("Training");
 
@@ -62,8 +66,8 @@ static void declare(CLI::App &app, Arguments &a) {
       ->group("Instead");
 
   app.add_option("--weights", a.run.weights,
-                 "Hugging Face folder to start from (training: default init; else: default "
-                 "checkpoint.dir/final)");
+                 "Hugging Face folder or checkpoint to take weights from (training: default init; "
+                 "else: default checkpoint.dir/final)");
   app.add_option("--threads", a.run.threads, "default: one a core that this process may use")
       ->check(CLI::Range(1, 4096));
   app.add_option("--set", a.run.set,
@@ -110,6 +114,10 @@ int main(int argc, char **argv) {
   };
   if (arguments.evaluate + !arguments.logits.empty() + arguments.generateGiven > 1)
     return usage("--evaluate, --logits and --generate exclude each other");
+  if (arguments.run.resume &&
+      (arguments.evaluate || !arguments.logits.empty() || arguments.generateGiven))
+    return usage("--resume continues training: it does not go with --evaluate, --logits or "
+                 "--generate");
   if (arguments.logits.empty() != arguments.input.empty())
     return usage("--logits=OUT.npy and --input=IDS.npy go together");
   noteInterrupts();

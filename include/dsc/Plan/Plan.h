@@ -43,6 +43,9 @@ const char *nameOf(Opcode opcode); ///< launch, copy, guard
 const char *nameOf(Init init);     ///< zeros, ones, normal
 /// Parameter, OptimizerState, Counter, Hyperparameter: keeps its contents from step to step.
 bool isPersistent(Kind kind);
+/// Its contents carry a run from one step to the next: what a checkpoint holds. Hyper-parameters are
+/// not state: they come from the plan and from --set.
+bool isState(Kind kind);
 
 /// A tensor that lives across steps. Its bytes are the buffer of the same name in every program.
 struct Variable {

@@ -1,11 +1,14 @@
 //===- Session.cpp - a plan file, opened for one run -----------------------===//
 #include "dsc/Runtime/Core/Session.h"
+#include "dsc/Runtime/Checkpoint/Checkpoint.h"
 #include "dsc/Runtime/Checkpoint/Initializer.h"
 #include "dsc/Runtime/Core/Settings.h"
 #include "dsc/Runtime/Data/TokenFile.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Hash.h"
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <set>
 
 using namespace dsc;
@@ -59,6 +62,11 @@ int64_t Session::integer(const std::string &path, int64_t fallback) const {
 std::string Session::text(const std::string &path) const {
   const json *value = findSetting(theSpec, path);
   return value && value->is_string() ? value->get<std::string>() : "";
+}
+
+bool Session::boolean(const std::string &path, bool fallback) const {
+  const json *value = findSetting(theSpec, path);
+  return value && value->is_boolean() ? value->get<bool>() : fallback;
 }
 
 std::string Session::inputPath(const std::string &path) const {
@@ -193,8 +201,40 @@ void Session::initialise(bool parameters) {
 
 static SafeType safeType(DType type) { return type == DType::F64 ? SafeType::F64 : SafeType::F32; }
 
+/// The parameters of a checkpoint; all that do not fit are named in one error.
+Status Session::loadCheckpoint(const std::string &path) {
+  auto info = readManifest(path);
+  if (!info.ok())
+    return info.status();
+  std::map<std::string_view, size_t> places;
+  for (size_t i = 0; i < info->tensors.size(); ++i)
+    places.emplace(info->tensors[i].name, i);
+  std::vector<std::byte *> data(info->tensors.size(), nullptr);
+  std::string errors;
+  const auto &variables = theExecutor->plan().variables;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].role != Kind::Parameter)
+      continue;
+    auto place = places.find(variables[i].name);
+    if (place == places.end())
+      errors += "\n  '" + variables[i].name + "' is not in it";
+    else if (const StateTensor &tensor = info->tensors[place->second];
+             tensor.shape != variables[i].shape ||
+             tensor.bytes() !=
+                 static_cast<uint64_t>(elementsOf(variables[i]) * byteSize(variables[i].dtype)))
+      errors += "\n  '" + variables[i].name + "' has another shape or type in it";
+    else
+      data[place->second] = theExecutor->variable(i);
+  }
+  if (!errors.empty())
+    return inputError("the weights of checkpoint '" + path + "' do not fit the plan:" + errors);
+  return readState(path, *info, data);
+}
+
 Status Session::load(const std::string &path) {
   initialise(/*parameters=*/false);
+  if (std::filesystem::exists(path + "/manifest.json"))
+    return loadCheckpoint(path);
   std::vector<WeightBuffer> buffers;
   const auto &variables = theExecutor->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-enum class ValueKind { Number, Integer, Path, IntegerOrAll };
+enum class ValueKind { Number, Integer, Path, IntegerOrAll, Boolean };
 
 /// `*` stands for one part of a path.
 struct Rule {
@@ -48,6 +48,10 @@ static constexpr Rule rules[] = {
     {"evaluation.every", ValueKind::Integer},
     {"evaluation.batches", ValueKind::IntegerOrAll},
     {"checkpoint.dir", ValueKind::Path},
+    {"checkpoint.every", ValueKind::Integer},
+    {"checkpoint.keep", ValueKind::Integer, 1},
+    {"checkpoint.keep_best", ValueKind::Boolean},
+    {"checkpoint.async", ValueKind::Boolean},
     {"log.dir", ValueKind::Path},
     {"log.every", ValueKind::Integer, 1},
 };
@@ -159,6 +163,11 @@ static StatusOr<json> parseValue(const std::string &text, const Rule &rule) {
   };
   if (rule.kind == ValueKind::Path)
     return json(text);
+  if (rule.kind == ValueKind::Boolean) {
+    if (text == "true" || text == "false")
+      return json(text == "true");
+    return wrong("true or false");
+  }
   if (rule.kind == ValueKind::IntegerOrAll && text == "all")
     return json(0);
   if (rule.kind == ValueKind::Number) {

@@ -2,6 +2,7 @@
 // A step: batch into the input buffers, program `train`, one line of the log. The step itself takes
 // nothing from the heap; logging and evaluation come after it.
 #include "dsc/Runtime/Core/Trainer.h"
+#include "dsc/Runtime/Core/Checkpointing.h"
 #include "dsc/Runtime/Core/Digest.h"
 #include "dsc/Runtime/Core/Interrupt.h"
 #include "dsc/Runtime/Core/Settings.h"
@@ -115,10 +116,13 @@ public:
 private:
   Status open();
   Status decideSteps();
+  Status startOrResume();
   Status openLogs();
+  Status catchUp();
   Status step(int64_t number);
   Status stopNotFinite(int64_t number);
   Status evaluateAfter(int64_t number, StepRecord &record);
+  TrainingPoint pointAfter(int64_t number) const;
   Status finish(Status status);
   int64_t updates() const {
     return updatesCounter ? static_cast<int64_t>(scalarAt(updatesCounter)) : 0;
@@ -132,10 +136,16 @@ private:
   Ports ports;
   const std::byte *updatesCounter = nullptr;
   int64_t steps = 0, evaluateEvery = 0, evaluateBatches = 0;
+  int64_t done = 0;           ///< steps, those before a resumption included
+  bool evaluationDue = false; ///< that of step `done` was left out because of a signal
+  std::optional<CheckpointInfo> resumed;
+  std::vector<std::string> notes;
   std::string logPath;
   std::unique_ptr<StepLog> log;
+  std::unique_ptr<EventLog> events;
   std::unique_ptr<Digest> digest;
   std::unique_ptr<Progress> progress;
+  std::unique_ptr<Checkpointing> checkpoints; ///< null without checkpoint.dir; after what it uses
   Clock::time_point start;
 };
 
@@ -192,6 +202,37 @@ Status Trainer::decideSteps() {
   return stream->checkSteps(steps);
 }
 
+TrainingPoint Trainer::pointAfter(int64_t number) const {
+  // The order of a replay does not depend on how many rows it has.
+  int64_t windows = stream->isReplay() ? 0 : stream->windowsPerEpoch();
+  return {number, stream->position(), windows, log.get(), {}, evaluationDue};
+}
+
+/// Initial weights, or with --resume the newest checkpoint's state and place in the data.
+Status Trainer::startOrResume() {
+  if (Status status = session.startWeights(); !status.ok())
+    return status;
+  notes = session.notes();
+  if (!checkpoints)
+    return {};
+  if (session.options().resume) {
+    auto found = checkpoints->resume(pointAfter(0), notes);
+    if (!found.ok())
+      return found.status();
+    if ((resumed = std::move(*found))) {
+      done = resumed->step;
+      evaluationDue = resumed->evaluationDue;
+      stream->seek({resumed->epoch, resumed->batch});
+      return {};
+    }
+    notes.push_back("no checkpoint to resume from in '" + checkpoints->path() +
+                    "': the run starts afresh");
+    if (Status status = session.startWeights(); !status.ok()) // one may have been half read
+      return status;
+  }
+  return steps > 0 ? checkpoints->startAfresh(notes) : Status();
+}
+
 Status Trainer::openLogs() {
   std::string folder = session.text("log.dir");
   if (!folder.empty()) {
@@ -211,11 +252,18 @@ Status Trainer::openLogs() {
   if (!session.options().log.empty())
     logPath = session.options().log;
   if (!logPath.empty()) {
-    auto created = StepLog::create(logPath);
+    std::string note;
+    auto created = resumed ? StepLog::resume(logPath, done, resumed->logBytes, note)
+                           : StepLog::create(logPath);
     if (!created.ok())
       return created.status();
     log = std::move(*created);
+    if (!note.empty())
+      notes.push_back(note);
   }
+  events = std::make_unique<EventLog>(EventLog::pathFor(logPath), /*anew=*/!resumed);
+  if (resumed)
+    events->write(done, "resumed", "from checkpoint step-" + std::to_string(done));
   if (!session.options().digest.empty()) {
     auto created = Digest::create(session.options().digest, executor, ports.program);
     if (!created.ok())
@@ -227,13 +275,35 @@ Status Trainer::openLogs() {
 
 Status Trainer::evaluateAfter(int64_t number, StepRecord &record) {
   bool due = number == steps || (evaluateEvery > 0 && number % evaluateEvery == 0);
-  if (!validation || !due || interruptSignal())
+  evaluationDue = validation && due;
+  if (!evaluationDue || interruptSignal())
     return {};
   auto result = evaluate(session, *validation, evaluateBatches);
   if (!result.ok())
     return result.status();
+  evaluationDue = !result->complete;
   if (result->complete && result->tokens)
     record.evalLoss = result->loss;
+  return {};
+}
+
+/// After a resumption: the evaluation that a signal had cut off.
+Status Trainer::catchUp() {
+  if (!resumed || !evaluationDue)
+    return {};
+  StepRecord record;
+  if (Status status = evaluateAfter(done, record); !status.ok())
+    return status;
+  if (!record.evalLoss)
+    return {};
+  if (log)
+    if (Status status = log->completeLast(*record.evalLoss); !status.ok())
+      return status;
+  progress->message("step " + printGrouped(done) + "  eval_loss " +
+                    printFixed(*record.evalLoss, 4));
+  TrainingPoint point = pointAfter(done);
+  point.evalLoss = record.evalLoss;
+  checkpoints->afterStep(point);
   return {};
 }
 
@@ -283,19 +353,34 @@ Status Trainer::step(int64_t number) {
     if (Status status = log->write(record); !status.ok())
       return status;
   progress->step(record);
+  done = number;
+  if (checkpoints) {
+    TrainingPoint point = pointAfter(number);
+    point.evalLoss = record.evalLoss;
+    checkpoints->afterStep(point);
+  }
   return {};
 }
 
 Status Trainer::finish(Status status) {
   progress->finish();
   // A numeric stop has saved already; so has nothing to do with how the run ended.
+  if (checkpoints && !status.ok())
+    checkpoints->drain();
   if (status.code() == ErrorCode::Numeric)
     return status;
+  Status kept;
+  if (checkpoints && status.ok())
+    kept = checkpoints->finish(pointAfter(done), interruptSignal() != 0);
   Status saved = session.save(updates() > 0);
+  if (status.ok() && log)
+    status = log->sync();
   if (!status.ok())
     return status;
   if (!saved.ok())
     return saved;
+  if (!kept.ok())
+    return kept;
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   std::printf("%s after %s updates in %s\n", interruptSignal() ? "stopped by a signal" : "done",
               printGrouped(updates()).c_str(), printDuration(seconds).c_str());
@@ -313,7 +398,11 @@ Status Trainer::run() {
     return status;
   if (Status status = decideSteps(); !status.ok())
     return status;
-  if (Status status = session.startWeights(); !status.ok())
+  auto opened = Checkpointing::open(session);
+  if (!opened.ok())
+    return opened.status();
+  checkpoints = std::move(*opened);
+  if (Status status = startOrResume(); !status.ok())
     return status;
   if (Status status = openLogs(); !status.ok())
     return status;
@@ -321,13 +410,17 @@ Status Trainer::run() {
               session.planHash().c_str(), executor.isa().c_str(), executor.threads(),
               executor.threads() == 1 ? "" : "s", printGrouped(config.batch * config.seq).c_str(),
               printGrouped(steps).c_str());
-  for (const std::string &note : session.notes())
+  for (const std::string &note : notes)
     std::printf("note: %s\n", note.c_str());
+  if (resumed)
+    std::printf("resumed after step %s\n", printGrouped(done).c_str());
   std::fflush(stdout);
   progress = std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10));
+  if (checkpoints)
+    checkpoints->onNote([this](const std::string &line) { progress->message(line); }, *events);
   start = Clock::now();
-  Status status;
-  for (int64_t number = 1; number <= steps && status.ok() && !interruptSignal(); ++number)
+  Status status = catchUp();
+  for (int64_t number = done + 1; number <= steps && status.ok() && !interruptSignal(); ++number)
     status = step(number);
   return finish(std::move(status));
 }

@@ -15,7 +15,7 @@ struct RunOptions {
   int threads = 0;
   std::string log, save, weights, isa, digest, root;
   std::vector<std::string> set;
-  bool poison = false;
+  bool poison = false, resume = false;
   std::string version; ///< of this program
 };
 
@@ -34,6 +34,7 @@ public:
   /// A setting as an integer or text; the fallback when it is absent, null or of another type.
   int64_t integer(const std::string &path, int64_t fallback = 0) const;
   std::string text(const std::string &path) const;
+  bool boolean(const std::string &path, bool fallback) const;
 
   /// Paths that the plan holds: inputs start at --root or the plan's folder, outputs at the plan's
   /// folder.
@@ -46,8 +47,9 @@ public:
   Status checkFiles(bool weights) const;
   StatusOr<DataConfig> dataConfig() const;
 
-  /// For training: --weights, or init.from, or initial values. Optimizer state and counters start
-  /// at their initial values in each case.
+  /// For training: --weights (a Hugging Face folder, or the parameters of a checkpoint), or
+  /// init.from, or initial values. Optimizer state and counters start at their initial values in
+  /// each case.
   Status startWeights();
   /// For everything else: --weights, or checkpoint.dir/final.
   Status finalWeights();
@@ -65,6 +67,7 @@ private:
   /// Initial values of all variables, or of all but parameters.
   void initialise(bool parameters);
   Status load(const std::string &folder);
+  Status loadCheckpoint(const std::string &folder);
 
   RunOptions theOptions;
   std::string folder, hash;
