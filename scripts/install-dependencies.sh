@@ -15,6 +15,7 @@ packages=(
   libcli11-dev                         # command lines of the tools without LLVM
   libgtest-dev                         # unit tests
   python3                              # lit, and scripts that replay the data order
+  strace                               # tests end a save at each of its system calls
   bible-kjv                            # text of the example
 )
 

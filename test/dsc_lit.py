@@ -1,10 +1,12 @@
 """What the suites share: where programs are found, substitutions, and the features a test may ask for.
 
 Features for REQUIRES and UNSUPPORTED: `fuzzers`, `sanitized`, `bible` (the program that prints the King James text),
-and one `cpu-<flag>` for each instruction set extension of this machine, named as in /proc/cpuinfo.
+`strace` (and that it may trace here), `mount` (a tmpfs in a namespace of one's own), and one `cpu-<flag>` for each
+instruction set extension of this machine, named as in /proc/cpuinfo.
 """
 import os
 import shutil
+import subprocess
 
 
 def setup(config):
@@ -26,6 +28,11 @@ def setup(config):
         config.available_features.add("sanitized")
     if shutil.which("bible"):
         config.available_features.add("bible")
+    if shutil.which("strace") and not subprocess.run(
+            ["strace", "-f", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode:
+        config.available_features.add("strace")
+    if not subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], stderr=subprocess.DEVNULL).returncode:
+        config.available_features.add("mount")
     try:
         with open("/proc/cpuinfo") as f:
             flags = next((line for line in f if line.startswith("flags")), "").split(":")[-1].split()
