@@ -15,7 +15,7 @@ KINDS = ["mkdir", "openat", "write", "fsync", "fdatasync", "close", "rename", "r
          "ftruncate"]
 work = pathlib.Path(sys.argv[1])
 # Evaluated after every step, so that where a run ends early does not show in its log.
-plan = compile_plan(work / "plan", 5, evaluation={"every": 1, "batches": 1})
+plan = compile_plan(work / "plan", 5, evaluation={"every": 1, "batches": 1}, layers=1)
 
 
 def new_run(name):

@@ -70,6 +70,10 @@ void CheckpointFolder::removeLeftovers() {
   for (const std::string &name : namesIn(folder))
     if (name.starts_with(temporaryPrefix))
       std::filesystem::remove_all(joinPath(folder, name), ignored);
+  std::string final = joinPath(folder, "final"); // where AtomicFile left them
+  for (const std::string &name : namesIn(final))
+    if (name.find(".tmp-") != name.npos)
+      std::filesystem::remove(joinPath(final, name), ignored);
 }
 
 std::vector<int64_t> CheckpointFolder::steps() const {

@@ -373,10 +373,11 @@ Status Trainer::finish(Status status) {
   if (checkpoints && status.ok())
     kept = checkpoints->finish(pointAfter(done), interruptSignal() != 0);
   Status saved = session.save(updates() > 0);
-  if (status.ok() && log)
-    status = log->sync();
   if (!status.ok())
     return status;
+  if (log && saved.ok())
+    if (Status synced = log->sync(); !synced.ok())
+      saved = damagedError(synced.message());
   if (!saved.ok())
     return saved;
   if (!kept.ok())

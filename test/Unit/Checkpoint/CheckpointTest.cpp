@@ -301,9 +301,13 @@ TEST(CheckpointFolder, RemovesWhatKilledRunsLeft) {
   test::TempFolder temp;
   std::filesystem::create_directories(temp.path(".tmp-step-3-17-0"));
   temp.write(".tmp-step-3-17-0/state", "half");
+  std::filesystem::create_directories(temp.path("final"));
+  temp.write("final/model.safetensors", "whole");
+  temp.write("final/model.safetensors.tmp-17-0", "half");
   auto folder = CheckpointFolder::open(temp.folder);
   ASSERT_TRUE(folder.ok());
-  EXPECT_EQ(filesOf(temp.folder), std::vector<std::string>{".lock"});
+  EXPECT_EQ(filesOf(temp.folder), (std::vector<std::string>{".lock", "final"}));
+  EXPECT_EQ(filesOf(temp.path("final")), std::vector<std::string>{"model.safetensors"});
 }
 
 TEST(CheckpointFolder, SetsEarlierRunsAside) {
