@@ -24,30 +24,35 @@ def fail(text):
     sys.exit("kill campaign: " + text)
 
 
-def resumed_step(output, run, at_least):
+def check_resumption(output, run, saved, logged, counts):
+    """`saved`: steps with a checkpoint after the kill; `logged`: the last whole line of the log then."""
     found = re.search(r"^resumed after step ([0-9,]+)$", output, re.M)
     step = int(found[1].replace(",", "")) if found else 0
-    if step < at_least:
-        fail(f"after a kill the log had reached step {at_least + 2} or so, but the run resumed from step {step} "
+    if step not in (saved[-2:] or [0]):
+        fail(f"the kill left checkpoints of steps {saved}, but the run resumed after step {step} "
              f"(folder {run.folder}):\n{output}")
-    return step
+    # Saving step n waits for the checkpoint of step n - 1 to be in place, and comes after line n: so with line n in the
+    # log at the kill, step n - 2 is safe.
+    if step < logged - 2:
+        fail(f"the log had reached step {logged}, but the run resumed after step {step} (folder {run.folder}):\n{output}")
+    counts["skipped"] += bool(saved) and step != saved[-1]
+    counts[f"{logged - step} steps"] += 1
 
 
 def chain(run, rng, duration, most, expected, deadline, counts):
     """One run with up to `most` kills; returns how many there were."""
     run.clear()
-    kills, first, logged = 0, True, 0
+    kills, logged, saved = 0, 0, None
     while True:
         last = kills >= most or time.monotonic() > deadline
-        process = run.start() if first else run.start("--resume")
+        process = run.start() if saved is None else run.start("--resume")
         if not last:
-            time.sleep(rng.uniform(0, duration))
+            left = 1 - logged / len(expected["log"])
+            time.sleep(rng.uniform(0, duration * max(left, 0.05)))
             process.kill()
         output = process.communicate(timeout=600)[0]
-        if not first and (process.returncode == 0 or "resumed after" in output):
-            # Saving step n waits for the checkpoint of step n - 1 to be in place, and comes after line n: so with
-            # line n in the log at the kill, step n - 2 is safe.
-            counts["behind by " + str(logged - resumed_step(output, run, logged - 2))] += 1
+        if saved is not None and (process.returncode == 0 or "resumed after" in output):
+            check_resumption(output, run, saved, logged, counts)
         if process.returncode == 0:
             break
         if process.returncode != -9:
@@ -55,7 +60,7 @@ def chain(run, rng, duration, most, expected, deadline, counts):
         kills += 1
         # A kill before the log was opened leaves the log of the run before.
         logged = max((line["step"] for line in run.lines()), default=0)
-        first = False
+        saved = run.saved_steps()
     if found := difference(expected, run.outcome()):
         fail(f"after {kills} kills {found} (folder {run.folder})")
     return kills
@@ -87,8 +92,9 @@ def main():
     seconds = time.monotonic() - begin
     print(f"{kills} kills in {chains} runs of {options.steps} steps, {seconds:.0f} s: "
           f"each resumed from the newest checkpoint or the one before, each ended with the same bits")
-    print("resumptions by how far the checkpoint was behind the log's last line: " +
-          ", ".join(f"{key[10:]} steps {count}" for key, count in sorted(counts.items())))
+    skipped = counts.pop("skipped", 0)
+    print(f"damaged checkpoints met: {skipped}; checkpoint behind the log's last line by " +
+          ", ".join(f"{key}: {count} times" for key, count in sorted(counts.items())))
 
 
 main()
