@@ -1,5 +1,5 @@
-"""Writes valid files for the fuzzers to start from: seeds.py FOLDER makes FOLDER/{safetensors,npy,idx,spec}/."""
-import pathlib, re, struct, sys
+"""Writes valid files for the fuzzers to start from: seeds.py FOLDER makes FOLDER/{safetensors,npy,idx,spec,manifest}/."""
+import json, pathlib, re, struct, sys
 
 
 def safetensors():
@@ -38,7 +38,15 @@ def spec():
             yield text.encode() + b"\0" + flag.encode()
 
 
-for make in (safetensors, npy, idx, spec):
+def manifest():
+    info = {"manifest_hash": "0" * 16, "format": "dsc checkpoint 1", "step": 3, "plan": "p",
+            "data": {"epoch": 1, "batch": 2, "windows_per_epoch": 9}, "log_bytes": 99, "evaluation_due": False,
+            "evaluations": [[1, 0.5]], "files": [{"name": "state", "bytes": 9, "xxh3": "0123456789abcdef"}],
+            "spec": {"train": {"steps": 3}}, "tensors": [{"name": "a", "role": "counter", "dtype": "F64", "shape": [2]}]}
+    yield json.dumps(info, indent=2).encode()
+
+
+for make in (safetensors, npy, idx, spec, manifest):
     folder = pathlib.Path(sys.argv[1], make.__name__)
     folder.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(make()):

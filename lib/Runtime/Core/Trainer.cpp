@@ -227,10 +227,9 @@ Status Trainer::startOrResume() {
     }
     notes.push_back("no checkpoint to resume from in '" + checkpoints->path() +
                     "': the run starts afresh");
-    if (Status status = session.startWeights(); !status.ok()) // one may have been half read
-      return status;
+    return session.startWeights(); // a checkpoint may have been half read
   }
-  return steps > 0 ? checkpoints->startAfresh(notes) : Status();
+  return {};
 }
 
 Status Trainer::openLogs() {
@@ -407,6 +406,9 @@ Status Trainer::run() {
     return status;
   if (Status status = openLogs(); !status.ok())
     return status;
+  if (checkpoints && !resumed && steps > 0)
+    if (Status status = checkpoints->startAfresh(notes); !status.ok())
+      return status;
   std::printf("plan %s for %s, %d thread%s, %s tokens a step, %s steps\n",
               session.planHash().c_str(), executor.isa().c_str(), executor.threads(),
               executor.threads() == 1 ? "" : "s", printGrouped(config.batch * config.seq).c_str(),

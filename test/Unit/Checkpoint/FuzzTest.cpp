@@ -1,5 +1,6 @@
 //===- FuzzTest.cpp - a short run of the fuzz target ---------------------------===//
 #include "../../Fuzz/Mutate.h"
+#include "../../Fuzz/manifest/ManifestFuzz.h"
 #include "../../Fuzz/safetensors/SafetensorsFuzz.h"
 #include "../Support/TempFolder.h"
 #include <gtest/gtest.h>
@@ -24,4 +25,17 @@ TEST(Fuzz, SafetensorsShortRun) {
   for (const std::string &sample : samples)
     fuzz::safetensors(sample);
   fuzz::mutate(samples, 30000, fuzz::safetensors);
+}
+
+TEST(Fuzz, ManifestShortRun) {
+  CheckpointInfo info;
+  info.plan = "p";
+  info.spec = {{"train", {{"steps", 3}, {"betas", {0.9, 0.999}}}}};
+  info.evaluations = {{3, 0.5}};
+  info.files = {{"state", 10, 1}};
+  info.tensors = {{"a", "parameter", SafeType::F32, {2, 3}}, {"b", "counter", SafeType::F64, {}}};
+  std::vector<std::string> samples = {manifestText(info), manifestText({})};
+  for (const std::string &sample : samples)
+    fuzz::manifest(sample);
+  fuzz::mutate(samples, 10000, fuzz::manifest);
 }
