@@ -38,9 +38,12 @@ public:
     int64_t columns = columnsOf(loss.getLogits()), block = 1024;
     int64_t whole = columns / block * block;
     Value logits = b.flat(0), labels = b.flat(1);
+    Value smoothing = loss.getSmoothing() ? b.load(b.flat(2), b.index(0)) : Value();
     b.forRange(b.begin(), b.end(), 1, [&](Value row) {
       Value base = b.linear(row, columns);
       Carried state = {b.f32(-std::numeric_limits<float>::max()), b.f64(0)};
+      if (smoothing)
+        state.push_back(b.f64(0));
       if (whole)
         state =
             b.forRange(b.index(0), b.index(whole), block, state, [&](Value at, ValueRange values) {
@@ -51,15 +54,22 @@ public:
       Value largest = state[0], logSum = emitLog(b, b.convert(state[1], b.f32Type()));
       Value label = b.load(labels, row), counted = isCounted(b, label);
       Value chosen = b.load(logits, labelOffset(b, base, label, counted));
-      Value value = b.select(counted, b.add(b.sub(largest, chosen), logSum), b.f32(0));
-      b.store(value, b.flat(resultArgument[0]), row);
+      Value value = b.add(b.sub(largest, chosen), logSum);
+      if (smoothing) {
+        // (1 - s) (lse - chosen) + s (lse - mean) as one correction of the first.
+        Value mean = b.div(state[2], b.f64(static_cast<double>(columns)));
+        Value distance = b.sub(b.convert(chosen, b.f64Type()), mean);
+        value = b.add(value, b.convert(b.mul(smoothing, distance), b.f32Type()));
+      }
+      b.store(b.select(counted, value, b.f32(0)), b.flat(resultArgument[0]), row);
       b.store(b.add(largest, logSum), b.flat(resultArgument[1]), row);
     });
     b.finish();
   }
 
 private:
-  /// Largest element (f32) and sum of exponentials relative to it (f64), with a block more.
+  /// Largest element (f32) and sum of exponentials relative to it (f64), with a block more; then,
+  /// if the state has it, the sum of the elements (f64).
   static Carried addBlock(KernelBuilder &b, Value logits, Value base, int64_t count,
                           ValueRange state) {
     Value lowest = b.splat(-std::numeric_limits<float>::max());
@@ -71,17 +81,25 @@ private:
         },
         [&](Value x, Value y) { return b.max(x, y); })[0];
     Value largest = b.max(state[0], b.reduceMax(blockMax)), shift = b.broadcast(largest);
-    Value blockSum = reduceRun(
-        b, count, {b.splat(0)},
+    bool sumsElements = state.size() > 2;
+    Carried neutral(sumsElements ? 2 : 1, b.splat(0));
+    Carried blockSums = reduceRun(
+        b, count, neutral,
         [&](Value at, Value mask, ValueRange values) {
           Value x = b.loadVector(logits, b.add(base, at), mask);
           Value e = emitExpFlushed(b, b.sub(x, shift));
-          return Carried{b.add(values[0], mask ? b.select(mask, e, b.splat(0)) : e)};
+          Carried next{b.add(values[0], mask ? b.select(mask, e, b.splat(0)) : e)};
+          if (sumsElements)
+            next.push_back(b.add(values[1], x)); // masked lanes are 0
+          return next;
         },
-        [&](Value x, Value y) { return b.add(x, y); })[0];
+        [&](Value x, Value y) { return b.add(x, y); });
     Value rescale = b.convert(emitExpFlushed(b, b.sub(state[0], largest)), b.f64Type());
-    Value sum = b.add(b.mul(state[1], rescale), b.convert(b.reduceAdd(blockSum), b.f64Type()));
-    return {largest, sum};
+    Carried next{largest, b.add(b.mul(state[1], rescale),
+                                b.convert(b.reduceAdd(blockSums[0]), b.f64Type()))};
+    if (sumsElements)
+      next.push_back(b.add(state[2], b.convert(b.reduceAdd(blockSums[1]), b.f64Type())));
+    return next;
   }
 };
 
@@ -98,6 +116,18 @@ public:
     Value out = b.flat(resultArgument[0]);
     Value seed = b.convert(b.load(b.flat(3), b.index(0)), b.f32Type());
     Value seeds = b.broadcast(seed);
+    // Of the targets: the label's distance from the others, and what every class has.
+    Value peak = b.f32(1), share;
+    if (cast<ds::CrossEntropyGradOp>(op).getSmoothing()) {
+      Value smoothing = b.load(b.flat(4), b.index(0));
+      peak = b.convert(b.sub(b.f64(1), smoothing), b.f32Type());
+      share = b.convert(b.div(smoothing, b.f64(static_cast<double>(columns))), b.f32Type());
+    }
+    auto aboveShare = [&](Value p) {
+      if (!share)
+        return p;
+      return b.sub(p, isa<VectorType>(p.getType()) ? b.broadcast(share) : share);
+    };
     b.forRange(b.begin(), b.end(), 1, [&](Value row) {
       Value base = b.linear(row, columns), label = b.load(labels, row);
       Value counted = isCounted(b, label);
@@ -111,9 +141,9 @@ public:
             b.forVectors(columns, [&](Value at, Value mask) {
               Value x = b.loadVector(logits, b.add(base, at), mask);
               Value p = emitExpFlushed(b, b.sub(x, shift));
-              b.storeVector(b.mul(seeds, p), out, b.add(base, at), mask);
+              b.storeVector(b.mul(seeds, aboveShare(p)), out, b.add(base, at), mask);
             });
-            b.store(b.mul(seed, b.sub(chosen, b.f32(1))), out, place);
+            b.store(b.mul(seed, b.sub(aboveShare(chosen), peak)), out, place);
             return Carried{};
           },
           [&] {

@@ -103,6 +103,7 @@ void Resolver::resolve() {
   resolveModel();
   resolveInit();
   text("objective.type");
+  spec.labelSmoothing = number("objective.label_smoothing").value;
   resolveData();
   resolveTrain();
   resolveRun();

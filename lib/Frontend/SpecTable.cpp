@@ -210,9 +210,13 @@ static std::vector<SpecKey> buildTable() {
                .doc = "Predict each next token."});
   t.push_back({.path = "objective.label_smoothing",
                .types = TNumber,
-               .use = KeyUse::Limited,
-               .only = "[0]",
-               .doc = "Mass taken from the right token."});
+               .fallback = "0",
+               .min = 0,
+               .max = 1,
+               .belowMax = true,
+               .doc =
+                   "s: in training the label has the target mass 1 − s + s/vocab_size, every other "
+                   "token s/vocab_size. Evaluation is without."});
   addDataRows(t);
   addTrainRows(t);
   addDeepSpeedRows(t);

@@ -33,8 +33,10 @@ struct Checker {
 };
 } // namespace
 
+/// Scalars of the training loop (a rate, a step) are no variables: nothing differentiates by them.
 static bool isFloating(Value value) {
-  return isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType());
+  auto type = cast<RankedTensorType>(value.getType());
+  return isa<FloatType>(type.getElementType()) && type.getRank() > 0;
 }
 
 /// The mean of losses is the objective: its own gradient is 1 and never given, that of its losses

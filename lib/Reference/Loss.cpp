@@ -23,6 +23,7 @@ void reference::evaluate(ds::CrossEntropyOp op, Evaluation &at) {
   const Tensor &logits = at(op.getLogits()), &labels = at(op.getLabels());
   Tensor &losses = at.result(op.getLosses()), &lse = at.result(op.getLse());
   int64_t columns = logits.columns();
+  double smoothing = op.getSmoothing() ? at(op.getSmoothing()).item() : 0;
   for (int64_t i = 0; i < logits.rows(); ++i) {
     if (!checkLabel(labels, i, columns, at))
       return;
@@ -31,7 +32,12 @@ void reference::evaluate(ds::CrossEntropyOp op, Evaluation &at) {
     for (int64_t v = 0; v < columns; ++v)
       sum += std::exp(row[v] - greatest);
     lse[i] = greatest + std::log(sum);
-    losses[i] = labels[i] == uncounted ? 0 : lse[i] - row[static_cast<int64_t>(labels[i])];
+    if (labels[i] == uncounted)
+      continue;
+    double likelihood = lse[i] - row[static_cast<int64_t>(labels[i])], uniform = 0;
+    for (int64_t v = 0; v < columns; ++v)
+      uniform += (lse[i] - row[v]) / static_cast<double>(columns);
+    losses[i] = smoothing == 0 ? likelihood : (1 - smoothing) * likelihood + smoothing * uniform;
   }
 }
 
@@ -39,14 +45,17 @@ void reference::evaluate(ds::CrossEntropyGradOp op, Evaluation &at) {
   const Tensor &logits = at(op.getLogits()), &labels = at(op.getLabels()), &lse = at(op.getLse());
   Tensor &result = at.result(op.getResult());
   double seed = at(op.getSeed()).item();
+  double smoothing = op.getSmoothing() ? at(op.getSmoothing()).item() : 0;
+  double share = smoothing / static_cast<double>(logits.columns());
   for (int64_t i = 0; i < logits.rows(); ++i) {
     if (!checkLabel(labels, i, logits.columns(), at))
       return;
     if (labels[i] == uncounted)
       continue;
-    for (int64_t v = 0; v < logits.columns(); ++v)
-      result.row(i)[v] =
-          seed * (std::exp(logits.row(i)[v] - lse[i]) - (static_cast<double>(v) == labels[i]));
+    for (int64_t v = 0; v < logits.columns(); ++v) {
+      double target = share + (static_cast<double>(v) == labels[i] ? 1 - smoothing : 0);
+      result.row(i)[v] = seed * (std::exp(logits.row(i)[v] - lse[i]) - target);
+    }
   }
 }
 

@@ -69,6 +69,8 @@ def draw_spec(r, folder):
     spec = {"schema_version": 1, "model": model, "init": {"seed": r.randrange(1000)}, "data": {"train": [data]},
             "train": {"train_batch_size": batch, "steps": STEPS, "gradient_clipping": r.choice([0, 0.5]),
                       "optimizer": draw_optimizer(r), "scheduler": schedule}}
+    if r.random() < 0.5:
+        spec["objective"] = {"label_smoothing": r.choice([0.1, 0.5])}
     with open(os.path.join(folder, "model.json"), "w") as f:
         json.dump(spec, f, indent=1)
     return spec

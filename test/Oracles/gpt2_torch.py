@@ -100,7 +100,9 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
             continue
         logp = forward(p, config, ids).log_softmax(-1)
         picked = logp.gather(-1, wanted.clamp(min=0)[..., None])[..., 0]
-        loss = -(picked * (wanted != -100)).sum() / counted
+        smoothing = settings.get("label_smoothing", 0.0)
+        wished = (1 - smoothing) * picked + smoothing * logp.mean(-1)
+        loss = -(wished * (wanted != -100)).sum() / counted
         grads = dict(zip(p, torch.autograd.grad(loss, list(p.values()))))
         # PyTorch's own f32 norm is off by up to 1e-3 on large gradients: sum in double.
         norm = math.sqrt(sum(float((g.double() ** 2).sum()) for g in grads.values()))

@@ -17,14 +17,16 @@ TRAIN = {"train_batch_size": 3, "gradient_clipping": 1.0, "steps": 20,
 STARTS = [11, 12, 13, 14, 15]
 
 
-def case(config=None, train=None, length=37, ignored=0.0):
-    return {"config": ODD | (config or {}), "train": TRAIN | (train or {}), "length": length, "ignored": ignored}
+def case(config=None, train=None, length=37, ignored=0.0, smoothing=0.0):
+    return {"config": ODD | (config or {}), "train": TRAIN | (train or {}), "length": length, "ignored": ignored,
+            "smoothing": smoothing}
 
 
 CASES = {
     "tied": case(),
     "untied": case({"tie_word_embeddings": False}),
     "uncounted-labels": case(ignored=0.3),
+    "label-smoothing": case(ignored=0.3, smoothing=0.1),
     "even-sizes": case({"n_embd": 64, "n_head": 4, "vocab_size": 128, "n_positions": 32}, length=32),
     "one-layer-width-7": case({"n_layer": 1, "n_embd": 7, "n_head": 1, "vocab_size": 17, "n_positions": 9}, length=5),
     "wide-batch": case({"n_embd": 48, "n_head": 3, "vocab_size": 300}, {"train_batch_size": 17}, length=23),
@@ -37,6 +39,10 @@ CASES = {
     "linear-schedule": case(train={"scheduler": {"type": "linear", "params": {"warmup_steps": 3, "total_steps": 15, "min_lr": 1e-5}}}),
     "constant-no-clip": case(train={"scheduler": {"type": "constant", "params": {"warmup_steps": 2}}, "gradient_clipping": 0.0}),
 }
+
+
+def settings(c):
+    return c["train"] | {"label_smoothing": c["smoothing"]}
 
 
 def lay_out(folder, c):
@@ -53,7 +59,7 @@ def lay_out(folder, c):
         np.save(folder / "labels.npy", labels)
         entry["labels"] = "labels.npy"
     write_model(folder / "start", c["config"], weights)
-    spec = write_spec(folder, model="start/config.json", init={"from": "start"}, objective={"type": "causal_lm"},
+    spec = write_spec(folder, model="start/config.json", init={"from": "start"}, objective={"type": "causal_lm", "label_smoothing": c["smoothing"]},
                       data={"train": [entry]}, train=c["train"])
     return spec, weights, tokens, labels
 
@@ -75,7 +81,7 @@ def mean_square_root(ours, theirs, config):
 def test_agreement(name, tmp_path):
     c = CASES[name]
     spec, weights, tokens, labels = lay_out(tmp_path, c)
-    exact, final = gpt2_torch.train(weights, c["config"], c["train"], tokens, labels)
+    exact, final = gpt2_torch.train(weights, c["config"], settings(c), tokens, labels)
 
     run(BIN / "dsc-reference", spec, "--steps=20", f"--log={tmp_path}/reference.jsonl", f"--save={tmp_path}/reference")
     lines = read_log(tmp_path / "reference.jsonl")
@@ -107,10 +113,10 @@ def test_agreement(name, tmp_path):
     for seed in STARTS:
         if seed != STARTS[0]:
             weights = gpt2_torch.random_weights(c["config"], seed)
-            _, final = gpt2_torch.train(weights, c["config"], c["train"], tokens, labels)
+            _, final = gpt2_torch.train(weights, c["config"], settings(c), tokens, labels)
             write_model(tmp_path / "start", c["config"], weights)
             run(BIN / "dsrun", tmp_path / "plan.bin", f"--weights={tmp_path}/start", f"--save={tmp_path}/run-{seed}")
-        _, single = gpt2_torch.train(weights, c["config"], c["train"], tokens, labels, torch.float32)
+        _, single = gpt2_torch.train(weights, c["config"], settings(c), tokens, labels, torch.float32)
         ours.append(mean_square_root(read_weights(tmp_path / f"run-{seed}"), final, c["config"]))
         theirs.append(mean_square_root(single, final, c["config"]))
     print(f"{name}: root mean square error {statistics.median(ours):.3g}, PyTorch f32 {statistics.median(theirs):.3g}")

@@ -34,6 +34,8 @@ CASES = {
     "LR-02": "a decay of no length divides by zero",
     "LR-04": "the rate rises again after the end",
     "LR-05": "the cosine runs over all steps, not those after warm-up",
+    "LS-03": "the smoothing mass is spread over another number of classes",
+    "LS-04": "the logarithm of an underflowed probability",
     "CL-06": "a norm that is not finite changes weights",
     "CL-07": "a zero gradient divides by its norm",
     "GA-06": "an accumulation of 0 or a fraction is accepted",

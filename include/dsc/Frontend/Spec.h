@@ -66,6 +66,7 @@ struct Spec {
   std::optional<std::string> initFrom; ///< folder of config.json + model.safetensors
   uint64_t initSeed = 1234;
   DataSpec data;
+  double labelSmoothing = 0; ///< share of the target that all classes have; training only
   TrainSpec train;
   EvaluationSpec evaluation;
   std::string checkpointDir; ///< empty: no final weights are kept

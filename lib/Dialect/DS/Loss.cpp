@@ -37,14 +37,26 @@ LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, ValueRange resul
     return emitOpError("C3: lse takes no gradient");
   gradients.push_back(CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(),
                                                  getLogits(), getLabels(), getLse(),
-                                                 resultGradients[0]));
+                                                 resultGradients[0], getSmoothing()));
   gradients.push_back(Value()); // labels
+  if (getSmoothing())
+    gradients.push_back(Value());
   return success();
 }
-SmallVector<Value> CrossEntropyOp::savedValues() { return {getLogits(), getLabels(), getLse()}; }
-// Maximum, difference, exponential, sum.
-int64_t CrossEntropyOp::flops() { return 4 * elements(getLogits()); }
-ShardingRule CrossEntropyOp::shardingRule() { return einsum(*this, {".v", "."}, {".", "."}, "v"); }
+SmallVector<Value> CrossEntropyOp::savedValues() {
+  SmallVector<Value> saved = {getLogits(), getLabels(), getLse()};
+  if (getSmoothing())
+    saved.push_back(getSmoothing());
+  return saved;
+}
+// Maximum, difference, exponential, sum; with smoothing the sum of the logits.
+int64_t CrossEntropyOp::flops() { return (getSmoothing() ? 5 : 4) * elements(getLogits()); }
+ShardingRule CrossEntropyOp::shardingRule() {
+  SmallVector<StringRef> operands = {".v", "."};
+  if (getSmoothing())
+    operands.push_back("");
+  return einsum(*this, operands, {".", "."}, "v");
+}
 
 //===-- cross_entropy_grad --===//
 
@@ -58,7 +70,10 @@ LogicalResult CrossEntropyGradOp::verify() {
 int64_t CrossEntropyGradOp::flops() { return 4 * elements(getLogits()); }
 int64_t CrossEntropyGradOp::inPlaceOperand(unsigned) { return 0; }
 ShardingRule CrossEntropyGradOp::shardingRule() {
-  return einsum(*this, {".v", ".", ".", ""}, {".v"});
+  SmallVector<StringRef> operands = {".v", ".", ".", ""};
+  if (getSmoothing())
+    operands.push_back("");
+  return einsum(*this, operands, {".v"});
 }
 
 //===-- count, loss_seed, token_mean --===//

@@ -143,6 +143,8 @@ void Importer::hyperparameter(StringRef path, double value) {
 
 void Importer::hyperparameters() {
   const TrainSpec &train = spec.train;
+  if (spec.labelSmoothing > 0)
+    hyperparameter("objective.label_smoothing", spec.labelSmoothing);
   hyperparameter("train.gradient_clipping", train.gradientClipping);
   hyperparameter("train.optimizer.params.lr", train.lr);
   if (train.optimizer == OptimizerKind::Sgd) {
@@ -293,17 +295,21 @@ void Importer::lossProgram(StringRef name) {
 
   Value gain = read("ln_f.weight"), bias = read("ln_f.bias");
   Value table = read(model.tiedHead ? "wte.weight" : "lm_head.weight");
+  Value smoothing;
+  auto scalar = RankedTensorType::get({}, builder.getF64Type());
+  if (name == "train" && spec.labelSmoothing > 0)
+    smoothing = ds::ReadOp::create(builder, named("smoothing", "objective.label_smoothing"), scalar,
+                                   "objective.label_smoothing");
   RankedTensorType perToken = tensor({spec.train.batch, length});
   ds::BlockOp head = block("head", perToken, "model");
   Value scores = logits(hidden, gain, bias, table);
   Value losses = ds::CrossEntropyOp::create(builder, named("loss", "objective"), perToken, perToken,
-                                            scores, labels)
+                                            scores, labels, smoothing)
                      .getLosses();
   ds::YieldOp::create(builder, head.getLoc(), losses);
   builder.setInsertionPointAfter(head);
 
   Location where = named("loss", "objective");
-  auto scalar = RankedTensorType::get({}, builder.getF64Type());
   Value count = ds::CountOp::create(builder, named("count", "objective"), scalar, labels);
   Value mean = ds::TokenMeanOp::create(builder, where, scalar, head.getResult(0), count);
   ds::ReportOp::create(builder, where, "loss", mean);

@@ -127,6 +127,10 @@ void TileHead::tile(Head head) {
     return;
   if (head.lossGrad && !hoistBefore(head.lossGrad.getSeed(), head.linear))
     return;
+  for (Value smoothing :
+       {head.loss.getSmoothing(), head.lossGrad ? head.lossGrad.getSmoothing() : Value()})
+    if (smoothing && !hoistBefore(smoothing, head.linear))
+      return;
   if (head.weightGrad && head.weightGrad.getInit() &&
       !hoistBefore(head.weightGrad.getInit(), head.linear))
     return;
@@ -158,14 +162,14 @@ void TileHead::tile(Head head) {
                                  head.linear.getTransposeWeight(), ds::Activation::None);
     Type lossType = matrix(head.loss.getLosses(), count);
     auto loss = maker.make<ds::CrossEntropyOp>(head.loss, lossType, lossType, logits.getResult(),
-                                               labelsRun);
+                                               labelsRun, head.loss.getSmoothing());
     losses.push_back(loss.getLosses());
     lses.push_back(loss.getLse());
     if (!head.lossGrad)
       continue;
-    Value gradient = maker.make<ds::CrossEntropyGradOp>(head.lossGrad, logits.getResult().getType(),
-                                                        logits.getResult(), labelsRun,
-                                                        loss.getLse(), head.lossGrad.getSeed());
+    Value gradient = maker.make<ds::CrossEntropyGradOp>(
+        head.lossGrad, logits.getResult().getType(), logits.getResult(), labelsRun, loss.getLse(),
+        head.lossGrad.getSeed(), head.lossGrad.getSmoothing());
     if (head.inputGrad)
       inputGrads.push_back(maker.make<ds::LinearInputGradOp>(
           head.inputGrad, matrix(input, count), gradient, head.inputGrad.getWeight(), Value(),

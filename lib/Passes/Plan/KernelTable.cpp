@@ -69,6 +69,10 @@ static std::string attributesOf(Operation *op) {
     text += grad.getResidual() ? "_residual" : "";
   } else if (auto norm = dyn_cast<ds::LayerNormInputGradOp>(op)) {
     text += norm.getResidual() ? "_residual" : "";
+  } else if (auto loss = dyn_cast<ds::CrossEntropyOp>(op)) {
+    text += loss.getSmoothing() ? "_smoothing" : "";
+  } else if (auto grad = dyn_cast<ds::CrossEntropyGradOp>(op)) {
+    text += grad.getSmoothing() ? "_smoothing" : "";
   }
   for (NamedAttribute attribute : op->getAttrDictionary()) {
     StringRef name = attribute.getName();

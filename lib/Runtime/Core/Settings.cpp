@@ -35,6 +35,7 @@ static constexpr Rule rules[] = {
     {"train.scheduler.params.total_steps", ValueKind::Integer, 1},
     {"train.scheduler.params.min_lr", ValueKind::Number},
     {"train.gradient_clipping", ValueKind::Number},
+    {"objective.label_smoothing", ValueKind::Number, 0, 1, true},
     {"train.steps", ValueKind::Integer},
     {"train.epochs", ValueKind::Integer},
     {"train.seed", ValueKind::Integer},
@@ -218,7 +219,8 @@ static Status applyOne(plan::Plan &plan, json &spec, const std::string &assignme
   // A rule about hyper-parameters holds for the plan's scalars only: others are not in its code.
   std::string_view prefix = path;
   bool hyperparameter = prefix.starts_with("train.optimizer.") ||
-                        prefix.starts_with("train.scheduler.") || path == "train.gradient_clipping";
+                        prefix.starts_with("train.scheduler.") ||
+                        path == "train.gradient_clipping" || path == "objective.label_smoothing";
   bool baked = known && (!rule || (hyperparameter && scalar == plan.scalars.end()));
   if (baked)
     return usage("this is part of the compiled code and cannot change here: compile again with dsc "

@@ -15,6 +15,15 @@ func.func @loss(%x: tensor<2x8x256xf32>, %l: tensor<2x8xi32>) -> tensor<2x8x256x
   return %d : tensor<2x8x256xf32>
 }
 
+// CHECK-LABEL: func.func @smoothing
+// CHECK: ds.cross_entropy %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<f64>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+// CHECK: ds.cross_entropy_grad %{{.*}} : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>, tensor<f64>) -> tensor<2x8x256xf32>
+func.func @smoothing(%x: tensor<2x8x256xf32>, %l: tensor<2x8xi32>, %s: tensor<f64>, %seed: tensor<f64>) -> tensor<2x8x256xf32> {
+  %losses, %lse = ds.cross_entropy %x, %l, %s : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<f64>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+  %d = ds.cross_entropy_grad %x, %l, %lse, %seed, %s : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>, tensor<f64>) -> tensor<2x8x256xf32>
+  return %d : tensor<2x8x256xf32>
+}
+
 // Rows of a matrix, and of a column of ids.
 // CHECK-LABEL: func.func @rows
 // CHECK: ds.slice_rows %{{.*}} {start = 12 : i64} : (tensor<2x8x16xf32>) -> tensor<4x16xf32>

@@ -81,3 +81,22 @@ func.func @late_seed(%x: tensor<2x8x16xf32>, %labels: tensor<2x8xi32>, %w: tenso
   ds.report "grad:x", %dx : tensor<2x8x16xf32>
   return
 }
+
+// -----
+
+// Smoothing reaches every run.
+ds.hyperparameter @"objective.label_smoothing" = 0.1
+// CHECK-LABEL: func.func @train
+func.func @train(%x: tensor<2x8x16xf32>, %labels: tensor<2x8xi32>, %w: tensor<16x40xf32>, %seed: tensor<f64>) {
+  // CHECK: %[[S:.*]] = ds.read @objective.label_smoothing
+  // CHECK-COUNT-2: ds.cross_entropy_grad {{.*}}, %[[S]] :
+  // CHECK-NOT: ds.cross_entropy
+  %s = ds.read @"objective.label_smoothing" : tensor<f64>
+  %logits = ds.linear %x, %w : tensor<2x8x16xf32>, tensor<16x40xf32> -> tensor<2x8x40xf32>
+  %losses, %lse = ds.cross_entropy %logits, %labels, %s : (tensor<2x8x40xf32>, tensor<2x8xi32>, tensor<f64>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+  ds.report "losses", %losses : tensor<2x8xf32>
+  %d = ds.cross_entropy_grad %logits, %labels, %lse, %seed, %s : (tensor<2x8x40xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>, tensor<f64>) -> tensor<2x8x40xf32>
+  %dw = ds.linear_weight_grad %x, %d : tensor<2x8x16xf32>, tensor<2x8x40xf32> -> tensor<16x40xf32>
+  ds.report "grad:w", %dw : tensor<16x40xf32>
+  return
+}

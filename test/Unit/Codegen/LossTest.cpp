@@ -65,6 +65,35 @@ TEST(Loss, CrossEntropy) {
     }
 }
 
+/// Loss of one row with target 0.
+static void expectSmoothedLoss(std::vector<float> row, double smoothing, double expected,
+                               double relative) {
+  int64_t n = int64_t(row.size());
+  std::string logits = dims({1, n}, "f32");
+  OpTest test;
+  test.arguments = "%x: " + logits + ", %l: tensor<1xi32>, %s: tensor<f64>";
+  test.text = "%r:2 = ds.cross_entropy %x, %l, %s : (" + logits +
+              ", tensor<1xi32>, tensor<f64>) -> (tensor<1xf32>, tensor<1xf32>)";
+  test.fill = [&](auto &t) {
+    std::copy(row.begin(), row.end(), t[0].template as<float>());
+    *t[1].template as<int32_t>() = 0;
+    *t[2].template as<double>() = smoothing;
+  };
+  test.check = [&](auto &t, const Target &) {
+    expectNear(toDouble(t[3]), {expected}, relative, "loss");
+  };
+  test.run();
+}
+
+// The mass is spread over all classes, the right one among them.
+TEST(Loss, LS_03_SmoothingOverAllClasses) {
+  expectSmoothedLoss({2, 0, 0, 0}, 0.1, 0.49075264875, 2e-7);
+  expectSmoothedLoss({2, 0, 0, 0}, 0, 0.34075264875, 2e-7);
+}
+
+// No logarithm of a probability that has become 0.
+TEST(Loss, LS_04_UnderflowedClasses) { expectSmoothedLoss({1000, 0, 0, 0}, 0.1, 75, 0); }
+
 TEST(Loss, CrossEntropyGrad) {
   for (Shape s : shapes)
     for (bool inPlace : {false, true}) {

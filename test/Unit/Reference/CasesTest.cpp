@@ -217,6 +217,50 @@ TEST(Cases, LR01_TheStepFollowsTheSchedule) {
   }
 }
 
+//===-- LS: label smoothing --===//
+
+static double smoothedLoss(const std::vector<double> &logits, double smoothing) {
+  MLIRContext context;
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  std::string row = "1x" + std::to_string(logits.size()) + "xf32";
+  optable::OpCase c{.label = "",
+                    .operands = {row, "1xi32", "f64"},
+                    .results = {"1xf32", "1xf32"},
+                    .text = "ds.cross_entropy $0, $1, $2 : (#0, #1, #2) -> (@0, @1)"};
+  auto module = optable::parseCase(context, c);
+  EXPECT_TRUE(module);
+  Interpreter interpreter(*module);
+  auto outcome = interpreter.run("case", {Tensor({1, static_cast<int64_t>(logits.size())}, logits),
+                                          Tensor({1}, {0}), Tensor::scalar(smoothing)});
+  EXPECT_TRUE(succeeded(outcome));
+  return outcome->results[0][0];
+}
+
+// The mass goes to all K classes, the right one among them: its target is 1 - s + s / K.
+TEST(Cases, LS03_SmoothingOverAllClasses) {
+  EXPECT_NEAR(smoothedLoss({2, 0, 0, 0}, 0.1), 0.490753, 5e-7);
+}
+
+// Classes whose probability underflows have a finite logarithm.
+TEST(Cases, LS04_UnderflowedClasses) { EXPECT_EQ(smoothedLoss({1000, 0, 0, 0}, 0.1), 75); }
+
+// Training is smoothed, evaluation is not.
+TEST(Cases, LS03_EvaluationIsWithoutSmoothing) {
+  Spec spec = tinySpec();
+  TinyRun plain(spec);
+  spec.labelSmoothing = 0.1;
+  TinyRun smoothed(spec);
+  ASSERT_TRUE(plain.ok() && smoothed.ok());
+  Tensor tokens({2, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+      labels({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  auto evaluate = [&](TinyRun &run) {
+    return run.interpreter->run("evaluate", {tokens, labels})->reports["loss"].item();
+  };
+  EXPECT_EQ(evaluate(plain), evaluate(smoothed));
+  double a = plain.step()->reports["loss"].item(), b = smoothed.step()->reports["loss"].item();
+  EXPECT_NE(a, b);
+}
+
 //===-- CL: clipping --===//
 
 // A zero gradient is not divided by its norm.

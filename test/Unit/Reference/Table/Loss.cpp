@@ -12,8 +12,17 @@ static Tensors crossEntropyExpected(const Tensors &in) {
     for (int64_t v = 0; v < logits.columns(); ++v)
       sum += std::exp(logits.row(i)[v]);
     lse[i] = std::log(sum);
-    if (labels[i] != -100)
-      losses[i] = -std::log(std::exp(logits.row(i)[static_cast<int64_t>(labels[i])]) / sum);
+    if (labels[i] == -100)
+      continue;
+    // - sum_v target[v] log p[v]
+    double smoothing = in.size() > 2 ? in[2].item() : 0;
+    for (int64_t v = 0; v < logits.columns(); ++v) {
+      double target = smoothing / static_cast<double>(logits.columns());
+      if (static_cast<double>(v) == labels[i])
+        target += 1 - smoothing;
+      if (target > 0)
+        losses[i] -= target * std::log(std::exp(logits.row(i)[v]) / sum);
+    }
   }
   return {losses, lse};
 }
@@ -23,7 +32,10 @@ static Tensors crossEntropyGradExpected(const Tensors &in) {
   for (int64_t i = 0; i < result.count(); ++i) {
     int64_t row = i / result.columns(), v = i % result.columns();
     double counted = in[1][row] == -100 ? 0 : in[3].item();
-    result[i] = counted * (std::exp(in[0][i]) / std::exp(in[2][row]) - (in[1][row] == v ? 1 : 0));
+    double smoothing = in.size() > 4 ? in[4].item() : 0;
+    double uniform = 1 / static_cast<double>(result.columns());
+    double target = (in[1][row] == v ? 1 - smoothing : 0) + smoothing * uniform;
+    result[i] = counted * (std::exp(in[0][i]) / std::exp(in[2][row]) - target);
   }
   return {result};
 }
@@ -57,6 +69,27 @@ std::vector<OpRow> dsc::optable::lossRows() {
                              .expected = crossEntropyExpected,
                              .roundings = vocabulary + 8,
                              .magnitude = 12});
+    entropy.cases.push_back(
+        {.label = "smoothed_" + label,
+         .operands = {logits, ids, "f64"},
+         .results = {row, row},
+         .text = "ds.cross_entropy $0, $1, $2 : (#0, #1, #2) -> (@0, @1)",
+         .fills = {{0, {.low = -4, .high = 4}}, {1, labels}, {2, {.exactly = {0.1}}}},
+         .expected = crossEntropyExpected,
+         .roundings = vocabulary + 8,
+         .magnitude = 12});
+    grad.cases.push_back(
+        {.label = "smoothed_" + label,
+         .operands = {logits, ids, row, "f64", "f64"},
+         .results = {logits},
+         .text = "ds.cross_entropy_grad $0, $1, $2, $3, $4 : (#0, #1, #2, #3, #4) -> @0",
+         .fills = {{0, {.low = -4, .high = 4}},
+                   {1, labels},
+                   {2, {.low = std::log(vocabulary) + 2, .high = std::log(vocabulary) + 3}},
+                   {3, {.exactly = {0.0625}}},
+                   {4, {.exactly = {0.1}}}},
+         .expected = crossEntropyGradExpected,
+         .roundings = 16});
     grad.cases.push_back(
         {.label = label,
          .operands = {logits, ids, row, "f64"},

@@ -9,13 +9,18 @@ def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [Differentiable, HasFlops]
   let description = [{
         lse[i] = log sum_v exp(logits[i, v]),  losses[i] = lse[i] - logits[i, labels[i]]
 
+    With `smoothing` s in [0, 1), the label has the target mass 1 - s + s / v and every other class s / v:
+
+        losses[i] = (1 - s) (lse[i] - logits[i, labels[i]]) + s (lse[i] - mean_v logits[i, v])
+
     A label of -100 is not counted: its loss is 0. Other labels lie in [0, v), which is checked when the data is
-    read. Maxima, sums and `lse` are f32. Rows shard freely; v needs a method of its own.
+    read. Maxima, sums and `lse` are f32; no logarithm of a probability is ever taken, so the loss is finite for
+    finite logits. Rows shard freely; v needs a method of its own.
 
     The gradient of `losses` is taken to be one f64 scalar, the same for every row: the seed that the backward of
-    `ds.token_mean` hands out. `lse` takes no gradient. Saved for backward: `logits`, `labels`, `lse`.
+    `ds.token_mean` hands out. `lse` takes no gradient. Saved for backward: `logits`, `labels`, `smoothing`, `lse`.
 
-    Created by `ds-import` in the block `head`; tiled with the product before it, so that a large vocabulary
+    Created by `ds-import` in the block `head`, with `smoothing` in `@train` only; tiled with the product before it, so that a large vocabulary
     never has all its logits stored; lowered by `ds-to-plan`.
 
     Example:
@@ -28,14 +33,15 @@ def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [Differentiable, HasFlops]
     - C2: `logits`, `losses` and `lse` have one element type.
     - C3: the gradient of `losses` is a scalar tensor<f64>, that of `lse` absent.
   }];
-  let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels);
+  let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, Optional<DS_Scalar>:$smoothing);
   let results = (outs DS_Tensor:$losses, DS_Tensor:$lse);
 }
 
 def DS_CrossEntropyGradOp : DS_ComputeOp<"cross_entropy_grad", [NotDifferentiable, HasFlops, MayOverwrite]> {
   let summary = "Gradient of the cross-entropy with respect to the logits";
   let description = [{
-        result[i, v] = seed * (exp(logits[i, v] - lse[i]) - (v == labels[i]))        0 where uncounted
+        result[i, v] = seed * (exp(logits[i, v] - lse[i]) - target[i, v])        0 where uncounted
+        target[i, v] = (1 - s) (v == labels[i]) + s / v        with s = `smoothing`, 0 if absent
 
     Rows shard freely, and so does v once `lse` is known. May write over `logits`.
 
@@ -50,7 +56,8 @@ def DS_CrossEntropyGradOp : DS_ComputeOp<"cross_entropy_grad", [NotDifferentiabl
     - C1: `labels` and `lse` have the leading dimensions of `logits`.
     - C4: `result` has the type of `logits`, `lse` its element type.
   }];
-  let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, DS_Tensor:$lse, DS_Scalar:$seed);
+  let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, DS_Tensor:$lse, DS_Scalar:$seed,
+                       Optional<DS_Scalar>:$smoothing);
   let results = (outs DS_Tensor:$result);
 }
 
