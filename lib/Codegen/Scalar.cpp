@@ -3,7 +3,7 @@
 #include "ElementLoop.h"
 #include "Generators.h"
 #include "VectorMath.h"
-#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Dialect/DS/Schedules.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -163,20 +163,67 @@ class ClipFactorGenerator : public ScalarGenerator {
 
 class LearningRateGenerator : public ScalarGenerator {
   Value value(KernelBuilder &b, Operation *op) const override {
+    auto rate = cast<ds::LearningRateOp>(op);
+    return ds::isDeepSpeedSchedule(rate.getSchedule()) ? deepSpeed(b, rate) : ours(b, rate);
+  }
+
+  static Value ours(KernelBuilder &b, ds::LearningRateOp op) {
     Value t = scalar(b, 0), peak = scalar(b, 1), floor = scalar(b, 2), warmup = scalar(b, 3),
           total = scalar(b, 4), one = b.f64(1);
-    auto schedule = cast<ds::LearningRateOp>(op).getSchedule();
-    Value rate = peak;
-    if (schedule != ds::Schedule::Constant) {
-      Value done = b.div(b.sub(t, warmup), b.sub(total, warmup));
-      Value left = schedule == ds::Schedule::Cosine
-                       ? b.div(b.add(one, emitCosPi(b, done)), b.f64(2))
-                       : b.sub(one, done);
-      rate = b.add(floor, b.mul(b.sub(peak, floor), left));
-      rate = b.select(b.less(t, total), rate, floor);
+    Value since = b.sub(t, warmup), rate = peak;
+    auto fallen = [&](Value left) { // `left` of the way from floor to peak, none at the end
+      Value value = b.add(floor, b.mul(b.sub(peak, floor), left));
+      return b.select(b.less(t, total), value, floor);
+    };
+    switch (op.getSchedule()) {
+    case ds::Schedule::Linear:
+      rate = fallen(b.sub(one, b.div(since, b.sub(total, warmup))));
+      break;
+    case ds::Schedule::Cosine:
+      rate = fallen(halfCosine(b, b.div(since, b.sub(total, warmup))));
+      break;
+    case ds::Schedule::InverseSqrt: {
+      Value scale = scalar(b, 5);
+      rate = b.max(floor, b.mul(peak, b.sqrt(b.div(scale, b.add(since, scale)))));
+      break;
+    }
+    case ds::Schedule::Wsd: {
+      Value length = scalar(b, 5), start = b.sub(total, length);
+      Value falling = fallen(b.sub(one, b.div(b.sub(t, start), length)));
+      rate = b.select(b.less(t, start), peak, falling);
+      break;
+    }
+    default:
+      break;
     }
     Value rising = b.div(b.mul(peak, b.add(t, one)), warmup);
     return b.select(b.less(t, warmup), rising, rate);
+  }
+
+  static Value deepSpeed(KernelBuilder &b, ds::LearningRateOp op) {
+    Value t = scalar(b, 0), peak = scalar(b, 1), floor = scalar(b, 2), total = scalar(b, 4);
+    Value warmup = b.max(scalar(b, 3), b.f64(2)), one = b.f64(1), zero = b.f64(0);
+    Value risen = op.getLinearWarmup()
+                      ? b.div(t, warmup)
+                      : b.div(emitLogDouble(b, b.add(t, one)), emitLogDouble(b, warmup));
+    Value warming = b.less(t, warmup);
+    if (op.getSchedule() == ds::Schedule::WarmupCosineLR) {
+      Value least = scalar(b, 5);
+      Value length = b.max(b.sub(total, warmup), zero);
+      Value done = b.min(b.div(b.add(b.sub(t, warmup), one), length), one);
+      Value falling = b.add(floor, b.mul(b.sub(one, floor), halfCosine(b, b.max(done, zero))));
+      Value rising = b.add(least, b.mul(b.sub(one, least), risen));
+      return b.mul(peak, b.select(warming, rising, falling));
+    }
+    Value after = one;
+    if (op.getSchedule() == ds::Schedule::WarmupDecayLR)
+      after = b.max(b.div(b.sub(total, t), b.max(b.sub(total, warmup), one)), zero);
+    return b.add(floor, b.mul(b.sub(peak, floor), b.select(warming, risen, after)));
+  }
+
+  /// From 1 to 0 along a half cosine; `done` in [0, 1].
+  static Value halfCosine(KernelBuilder &b, Value done) {
+    return b.div(b.add(b.f64(1), emitCosPi(b, done)), b.f64(2));
   }
 };
 

@@ -251,6 +251,25 @@ Value dsc::emitCosPi(KernelBuilder &b, Value x) {
   return b.select(low, cosine, b.select(high, b.neg(cosine), b.neg(sine)));
 }
 
+Value dsc::emitLogDouble(KernelBuilder &b, Value x) {
+  // x = 2^e (1 + f) with 1 + f near [sqrt(1/2), sqrt(2)); s = f / (2 + f), |s| < 0.1716;
+  // log(1 + f) = f - (h - s (h + r)) with h = f^2 / 2 and r = sum_k 2 s^2k / (2 k + 1).
+  Type type = x.getType(), integer = b.builder().getI64Type();
+  Value bits = b.bitcast(x, integer);
+  Value e = shiftRight(b, b.sub(bits, b.constant(integer, 0x3FE6A09E00000000)), 52);
+  Value one = b.constant(type, 1);
+  Value f = b.sub(b.bitcast(b.sub(bits, shiftLeft(b, e, 52)), b.f64Type()), one);
+  Value s = b.div(f, b.add(f, b.constant(type, 2))), z = b.mul(s, s);
+  SmallVector<double> series;
+  for (int k = 1; k <= 12; ++k)
+    series.push_back(2.0 / (2 * k + 1));
+  Value r = b.mul(z, polynomial(b, z, series));
+  Value h = b.mul(b.mul(f, f), b.constant(type, 0.5)), exponent = b.convert(e, b.f64Type());
+  Value low = b.mul(exponent, b.constant(type, 1.90821492927058770002e-10));
+  Value inner = b.sub(b.sub(h, b.add(b.mul(s, b.add(h, r)), low)), f);
+  return b.sub(b.mul(exponent, b.constant(type, 6.93147180369123816490e-01)), inner);
+}
+
 Value dsc::emitPower(KernelBuilder &b, Value base, Value exponent) {
   Type type = base.getType(), integer = exponent.getType();
   OpBuilder &builder = b.builder();

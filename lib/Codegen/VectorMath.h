@@ -33,6 +33,8 @@ Value emitActivationGrad(KernelBuilder &b, ds::Activation function, Value x);
 
 /// cos(pi x) of an f64 scalar in [0, 1], to 2 units in the last place.
 Value emitCosPi(KernelBuilder &b, Value x);
+/// Natural logarithm of a positive, normal f64 scalar, to 1 unit in the last place.
+Value emitLogDouble(KernelBuilder &b, Value x);
 /// base^exponent of an f64 scalar base in [0, 1] and an i64 exponent >= 0 by repeated squaring,
 /// lowest bit first: relative error at most 2 exponent 2^-53.
 Value emitPower(KernelBuilder &b, Value base, Value exponent);

@@ -1,6 +1,7 @@
 //===- ResolveTrain.cpp - `train`: batch arithmetic, length, optimizer -----===//
 #include "ResolverAccess.h"
 #include <algorithm>
+#include <map>
 
 using namespace dsc;
 
@@ -121,6 +122,7 @@ void Resolver::resolveLength() {
 
 void Resolver::belongs(std::string_view section, const std::string &type) {
   std::string prefix = std::string(section) + ".params.";
+  std::string what(section.substr(section.rfind('.') + 1));
   for (const SpecKey &key : specTable()) {
     if (key.belongsTo.empty() || key.path.rfind(prefix, 0) != 0)
       continue;
@@ -130,7 +132,7 @@ void Resolver::belongs(std::string_view section, const std::string &type) {
       continue;
     errors
         .error(node->where, "'" + std::string(key.path) + "' is a parameter of " +
-                                std::string(key.belongsTo[0]) + ", the optimizer is " + type)
+                                std::string(key.belongsTo[0]) + ", the " + what + " is " + type)
         .fix("remove '" + std::string(key.name()) + "'");
   }
 }
@@ -181,31 +183,112 @@ void Resolver::resolveOptimizer() {
   t.optimizer = type.value == "AdamW" ? OptimizerKind::AdamW : OptimizerKind::Adam;
 }
 
+/// A schedule by its name in the table.
+static ScheduleKind scheduleKind(const std::string &type) {
+  static const std::map<std::string, ScheduleKind> kinds = {
+      {"constant", ScheduleKind::Constant},
+      {"linear", ScheduleKind::Linear},
+      {"cosine", ScheduleKind::Cosine},
+      {"inverse_sqrt", ScheduleKind::InverseSqrt},
+      {"wsd", ScheduleKind::Wsd},
+      {"WarmupLR", ScheduleKind::WarmupLR},
+      {"WarmupDecayLR", ScheduleKind::WarmupDecayLR},
+      {"WarmupCosineLR", ScheduleKind::WarmupCosineLR}};
+  auto found = kinds.find(type);
+  return found == kinds.end() ? ScheduleKind::Constant : found->second;
+}
+
 void Resolver::resolveSchedule() {
   TrainSpec &t = spec.train;
   Resolved<std::string> type = text("train.scheduler.type");
-  t.schedule = type.value == "linear"   ? ScheduleKind::Linear
-               : type.value == "cosine" ? ScheduleKind::Cosine
-                                        : ScheduleKind::Constant;
+  t.schedule = scheduleKind(type.value);
+  bool ofDeepSpeed = t.schedule >= ScheduleKind::WarmupLR;
+  if (!type.broken)
+    belongs("train.scheduler", type.value);
   Resolved<int64_t> warmup = integer("train.scheduler.params.warmup_steps"),
                     total = integer("train.scheduler.params.total_steps");
-  Resolved<double> floor = number("train.scheduler.params.min_lr");
   if (!total.given && t.steps > 0)
     infer(total, "train.scheduler.params.total_steps", t.steps, "train.steps");
+  if (!warmup.given && !warmup.broken && ofDeepSpeed)
+    infer(warmup, "train.scheduler.params.warmup_steps", int64_t(1000), "DeepSpeed's default");
   t.warmupSteps = warmup.value;
   t.totalSteps = total.value;
-  t.minLr = floor.value;
-  if (!warmup.broken && !total.broken && total.value > 0 && warmup.value > total.value)
+  bool fits = warmup.broken || total.broken || total.value == 0 || warmup.value <= total.value;
+  if (!fits)
     errors
         .error(warmup.where, "warm-up is longer than training: " + shown("warmup_steps", warmup) +
                                  " vs " + shown("total_steps", total))
         .fix("at most " + std::to_string(total.value) + " warm-up steps");
+  if (!ofDeepSpeed)
+    resolveFloor();
+  if (t.schedule == ScheduleKind::InverseSqrt) {
+    Resolved<double> timescale = number("train.scheduler.params.timescale");
+    if (!timescale.given && !timescale.broken)
+      infer(timescale, "train.scheduler.params.timescale",
+            warmup.value > 0 ? static_cast<double>(warmup.value) : 10000.0,
+            warmup.value > 0 ? "warmup_steps" : "no warm-up");
+    t.timescale = timescale.value;
+  }
+  if (t.schedule == ScheduleKind::Wsd)
+    resolveDecay(warmup, total, fits);
+  if (ofDeepSpeed)
+    resolveDeepSpeedSchedule();
+}
+
+/// `min_lr`, which must not lie above the peak.
+void Resolver::resolveFloor() {
+  Resolved<double> floor = number("train.scheduler.params.min_lr");
+  spec.train.minLr = floor.value;
   const JsonNode *rate = find("train.optimizer.params.lr");
   bool rateBroken = rate && rate->is(JsonNode::Kind::Invalid);
-  if (!floor.broken && !rateBroken && floor.value > t.lr)
+  if (!floor.broken && !rateBroken && floor.value > spec.train.lr)
     errors.error(floor.where, "'min_lr' " + nlohmann::json(floor.value).dump() +
-                                  " is above the peak 'lr' " + nlohmann::json(t.lr).dump() + " (" +
+                                  " is above the peak 'lr' " +
+                                  nlohmann::json(spec.train.lr).dump() + " (" +
                                   records["train.optimizer.params.lr"].origin + ")");
+}
+
+/// `decay_steps` of wsd: warm-up and decay have to fit into the training.
+void Resolver::resolveDecay(const Resolved<int64_t> &warmup, const Resolved<int64_t> &total,
+                            bool fits) {
+  Resolved<int64_t> decay = integer("train.scheduler.params.decay_steps");
+  spec.train.decaySteps = decay.value;
+  if (decay.broken)
+    return;
+  if (!decay.given) {
+    errors
+        .error(place("train.scheduler.params"),
+               "missing key 'train.scheduler.params.decay_steps': how many updates the rate falls")
+        .fix("add \"decay_steps\": 100");
+    return;
+  }
+  if (fits && !warmup.broken && !total.broken && total.value > 0 &&
+      warmup.value + decay.value > total.value)
+    errors
+        .error(decay.where,
+               "warm-up and decay are longer than training: " + shown("warmup_steps", warmup) +
+                   " + " + shown("decay_steps", decay) + " vs " + shown("total_steps", total))
+        .fix("at most " + std::to_string(total.value - warmup.value) + " decay steps");
+}
+
+void Resolver::resolveDeepSpeedSchedule() {
+  TrainSpec &t = spec.train;
+  t.linearWarmup = text("train.scheduler.params.warmup_type").value == "linear";
+  if (t.schedule == ScheduleKind::WarmupCosineLR) {
+    t.warmupMinRatio = number("train.scheduler.params.warmup_min_ratio").value;
+    t.cosMinRatio = number("train.scheduler.params.cos_min_ratio").value;
+    return;
+  }
+  Resolved<double> least = number("train.scheduler.params.warmup_min_lr"),
+                   most = number("train.scheduler.params.warmup_max_lr");
+  if (!most.given && !most.broken)
+    infer(most, "train.scheduler.params.warmup_max_lr", t.lr, "train.optimizer.params.lr");
+  t.warmupMinLr = least.value;
+  t.warmupMaxLr = most.value;
+  if (!least.broken && !most.broken && least.value > most.value)
+    errors.error(least.where,
+                 "'warmup_min_lr' is above the peak: " + shown("warmup_min_lr", least) + " vs " +
+                     shown("warmup_max_lr", most));
 }
 
 void Resolver::checkStepSizes() {

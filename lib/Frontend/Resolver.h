@@ -74,6 +74,9 @@ private:
   void resolveOptimizer();
   void belongs(std::string_view section, const std::string &type);
   void resolveSchedule();
+  void resolveFloor();
+  void resolveDecay(const Resolved<int64_t> &warmup, const Resolved<int64_t> &total, bool fits);
+  void resolveDeepSpeedSchedule();
   void checkStepSizes();
   void resolveRun();
   void resolveCheckpoint(bool hasValidation);

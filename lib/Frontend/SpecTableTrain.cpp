@@ -110,11 +110,16 @@ static void addSchedulerRows(std::vector<SpecKey> &t) {
   t.push_back({.path = "train.scheduler.type",
                .types = TString,
                .fallback = "\"constant\"",
-               .choices = {"constant", "linear", "cosine"},
-               .later = {"WarmupLR", "WarmupDecayLR", "WarmupCosineLR", "OneCycle", "LRRangeTest",
-                         "polynomial", "inverse_sqrt", "cosine_with_restarts", "wsd"},
-               .doc = "After warm-up: stay, fall along a line, or along a half cosine to `min_lr` "
-                      "at `total_steps`."});
+               .choices = {"constant", "linear", "cosine", "inverse_sqrt", "wsd", "WarmupLR",
+                           "WarmupDecayLR", "WarmupCosineLR"},
+               .later = {"OneCycle", "LRRangeTest", "polynomial", "cosine_with_restarts",
+                         "constant_with_warmup", "cosine_with_min_lr", "reduce_lr_on_plateau",
+                         "warmup_stable_decay"},
+               .doc =
+                   "After warm-up: stay, fall along a line or along a half cosine to `min_lr` at "
+                   "`total_steps`, fall as 1/√t, or stay and fall along a line in the last "
+                   "`decay_steps` (`wsd`). Those with capitals are DeepSpeed's, with its "
+                   "formulas."});
   t.push_back({.path = "train.scheduler.params", .types = TObject, .doc = "Of that type."});
   t.push_back({.path = "train.scheduler.params.warmup_steps",
                .types = TInteger | TAuto,
@@ -123,7 +128,9 @@ static void addSchedulerRows(std::vector<SpecKey> &t) {
                .max = maxSteps,
                .aliases = {"warmup_num_steps"},
                .unit = "updates",
-               .doc = "W: update t has (t+1)/W of the peak while t < W."});
+               .doc =
+                   "W: update t has (t+1)/W of the peak while t < W. DeepSpeed's schedules: 1000 "
+                   "by default, and `warmup_type` says how the rate rises."});
   t.push_back({.path = "train.scheduler.params.total_steps",
                .types = TInteger | TAuto,
                .inferred = "as train.steps",
@@ -131,24 +138,75 @@ static void addSchedulerRows(std::vector<SpecKey> &t) {
                .max = maxSteps,
                .aliases = {"total_num_steps"},
                .unit = "updates",
-               .doc = "When `min_lr` is reached, warm-up included."});
+               .doc = "When the floor is reached, warm-up included."});
   t.push_back({.path = "train.scheduler.params.min_lr",
                .types = TNumber | TAuto,
                .fallback = "0",
                .min = 0,
                .max = 1000000,
+               .belongsTo = {"linear", "cosine", "inverse_sqrt", "wsd", "constant"},
                .doc = "Floor; at most `lr`."});
-  for (auto path :
-       {"train.scheduler.params.warmup_min_lr", "train.scheduler.params.warmup_max_lr",
-        "train.scheduler.params.warmup_type", "train.scheduler.params.warmup_min_ratio",
-        "train.scheduler.params.cos_min_ratio", "train.scheduler.params.cycle_min_lr",
-        "train.scheduler.params.cycle_max_lr", "train.scheduler.params.cycle_first_step_size",
-        "train.scheduler.params.lr_range_test_min_lr"})
+  t.push_back({.path = "train.scheduler.params.timescale",
+               .types = TNumber | TAuto,
+               .inferred = "warmup_steps, 10000 without warm-up",
+               .min = 0,
+               .max = maxSteps,
+               .aboveMin = true,
+               .belongsTo = {"inverse_sqrt"},
+               .unit = "updates",
+               .doc = "τ: the rate is peak · √(τ / (t − W + τ))."});
+  t.push_back({.path = "train.scheduler.params.decay_steps",
+               .types = TInteger,
+               .inferred = "required by wsd",
+               .min = 0,
+               .max = maxSteps,
+               .aliases = {"num_decay_steps"},
+               .belongsTo = {"wsd"},
+               .unit = "updates",
+               .doc = "How many updates before `total_steps` the rate falls."});
+  t.push_back({.path = "train.scheduler.params.warmup_type",
+               .types = TString,
+               .fallback = "\"log\"",
+               .choices = {"log", "linear"},
+               .belongsTo = {"WarmupLR", "WarmupDecayLR", "WarmupCosineLR"},
+               .doc = "Warm-up along log(t+1)/log(W) or t/W, W at least 2."});
+  t.push_back({.path = "train.scheduler.params.warmup_min_lr",
+               .types = TNumber | TAuto,
+               .fallback = "0",
+               .min = 0,
+               .max = 1000000,
+               .belongsTo = {"WarmupLR", "WarmupDecayLR"},
+               .doc = "Rate of the first update, and of `WarmupDecayLR` at the end."});
+  t.push_back({.path = "train.scheduler.params.warmup_max_lr",
+               .types = TNumber | TAuto,
+               .inferred = "as train.optimizer.params.lr",
+               .min = 0,
+               .max = 1000000,
+               .aboveMin = true,
+               .belongsTo = {"WarmupLR", "WarmupDecayLR"},
+               .doc = "Peak; goes before the optimizer's `lr`."});
+  t.push_back({.path = "train.scheduler.params.warmup_min_ratio",
+               .types = TNumber,
+               .fallback = "0",
+               .min = 0,
+               .max = 1,
+               .belongsTo = {"WarmupCosineLR"},
+               .doc = "Share of `lr` of the first update."});
+  t.push_back({.path = "train.scheduler.params.cos_min_ratio",
+               .types = TNumber,
+               .fallback = "0.0001",
+               .min = 0,
+               .max = 1,
+               .belongsTo = {"WarmupCosineLR"},
+               .doc = "Share of `lr` at the end."});
+  for (auto path : {"train.scheduler.params.cycle_min_lr", "train.scheduler.params.cycle_max_lr",
+                    "train.scheduler.params.cycle_first_step_size",
+                    "train.scheduler.params.lr_range_test_min_lr"})
     t.push_back({.path = path,
                  .types = TAny,
                  .use = KeyUse::Absent,
-                 .reason = "schedules have warmup_steps, total_steps and min_lr",
-                 .doc = "Of DeepSpeed's schedules."});
+                 .reason = "of a schedule that does not exist here",
+                 .doc = "Of other schedules of DeepSpeed."});
 }
 
 void dsc::addTrainRows(std::vector<SpecKey> &t) {

@@ -1,6 +1,8 @@
 //===- Pipelines.cpp - the phases of the compiler --------------------------===//
 #include "dsc/Passes/Pipelines.h"
+#include "dsc/Dialect/DS/DS.h"
 #include "dsc/Frontend/Spec.h"
+#include "dsc/Passes/Import.h"
 #include "dsc/Passes/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -19,17 +21,8 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
     options.optimizer = std::string("sgd");
     break;
   }
-  switch (spec.train.schedule) {
-  case ScheduleKind::Constant:
-    options.schedule = std::string("constant");
-    break;
-  case ScheduleKind::Linear:
-    options.schedule = std::string("linear");
-    break;
-  case ScheduleKind::Cosine:
-    options.schedule = std::string("cosine");
-    break;
-  }
+  options.schedule = ds::stringifySchedule(scheduleOf(spec)).str();
+  options.linearWarmup = spec.train.linearWarmup;
   options.decoupled = spec.train.decoupledDecay;
   options.nesterov = spec.train.nesterov;
 }
@@ -44,6 +37,7 @@ void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &op
   optimizer.decoupled = options.decoupled;
   optimizer.nesterov = options.nesterov;
   optimizer.schedule = options.schedule;
+  optimizer.linearWarmup = options.linearWarmup;
   passes.addPass(createDsInsertOptimizer(optimizer));
   passes.addPass(createDsVerifyTraining());
 }

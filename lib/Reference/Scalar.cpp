@@ -1,5 +1,6 @@
 //===- Scalar.cpp - float64 reference of Ops/Scalar.td ---------------------===//
 #include "Functions.h"
+#include "dsc/Dialect/DS/Schedules.h"
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -37,28 +38,70 @@ void reference::evaluate(ds::ClipFactorOp op, Evaluation &at) {
   at.result(op.getResult())[0] = limit == 0 || norm == 0 ? 1 : std::min(1.0, limit / norm);
 }
 
+namespace {
+/// Operands of a learning rate.
+struct Rate {
+  double t, peak, floor, warmup, total, extra;
+};
+} // namespace
+
+/// From 1 to 0 along half a cosine.
+static double halfCosine(double done) { return (1 + std::cos(std::numbers::pi * done)) / 2; }
+
+/// Rate after the warm-up.
+static double mainRate(ds::Schedule schedule, const Rate &r) {
+  switch (schedule) {
+  case ds::Schedule::Linear:
+  case ds::Schedule::Cosine: {
+    if (r.t >= r.total)
+      return r.floor;
+    double done = (r.t - r.warmup) / (r.total - r.warmup);
+    double left = schedule == ds::Schedule::Cosine ? halfCosine(done) : 1 - done;
+    return r.floor + (r.peak - r.floor) * left;
+  }
+  case ds::Schedule::InverseSqrt:
+    return std::max(r.floor, r.peak * std::sqrt(r.extra / (r.t - r.warmup + r.extra)));
+  case ds::Schedule::Wsd: {
+    double start = r.total - r.extra;
+    if (r.t >= r.total)
+      return r.floor;
+    if (r.t < start)
+      return r.peak;
+    return r.floor + (r.peak - r.floor) * (1 - (r.t - start) / r.extra);
+  }
+  default:
+    return r.peak;
+  }
+}
+
+/// DeepSpeed's schedules, by its own formulas.
+static double deepSpeedRate(ds::Schedule schedule, bool linearWarmup, const Rate &r) {
+  double warmup = std::max(2.0, r.warmup);
+  if (r.t < warmup) {
+    double risen = linearWarmup ? r.t / warmup : std::log(r.t + 1) / std::log(warmup);
+    return schedule == ds::Schedule::WarmupCosineLR ? r.peak * (r.extra + (1 - r.extra) * risen)
+                                                    : r.floor + (r.peak - r.floor) * risen;
+  }
+  if (schedule == ds::Schedule::WarmupLR)
+    return r.peak;
+  if (schedule == ds::Schedule::WarmupDecayLR) {
+    double left = (r.total - r.t) / std::max(1.0, r.total - warmup);
+    return r.floor + (r.peak - r.floor) * std::max(0.0, left);
+  }
+  bool ended = r.t + 1 >= r.total;
+  double done = ended ? 1 : (r.t - warmup + 1) / (r.total - warmup);
+  return r.peak * (r.floor + (1 - r.floor) * halfCosine(done));
+}
+
 void reference::evaluate(ds::LearningRateOp op, Evaluation &at) {
-  double t = at(op.getUpdates()).item();
-  double peak = at(op.getPeak()).item(), floor = at(op.getFloor()).item();
-  double warmup = at(op.getWarmup()).item(), total = at(op.getTotal()).item();
+  Rate r{at(op.getUpdates()).item(), at(op.getPeak()).item(),
+         at(op.getFloor()).item(),   at(op.getWarmup()).item(),
+         at(op.getTotal()).item(),   op.getExtra() ? at(op.getExtra()).item() : 0};
   double &rate = at.result(op.getResult())[0];
-  if (t < warmup) {
-    rate = peak * (t + 1) / warmup;
-    return;
-  }
-  if (op.getSchedule() == ds::Schedule::Constant) {
-    rate = peak;
-    return;
-  }
-  if (t >= total) {
-    rate = floor;
-    return;
-  }
-  double done = (t - warmup) / (total - warmup);
-  double left = op.getSchedule() == ds::Schedule::Cosine
-                    ? (1 + std::cos(std::numbers::pi * done)) / 2
-                    : 1 - done;
-  rate = floor + (peak - floor) * left;
+  if (ds::isDeepSpeedSchedule(op.getSchedule()))
+    rate = deepSpeedRate(op.getSchedule(), op.getLinearWarmup(), r);
+  else
+    rate = r.t < r.warmup ? r.peak * (r.t + 1) / r.warmup : mainRate(op.getSchedule(), r);
 }
 
 void reference::evaluate(ds::IncrementOp op, Evaluation &at) {

@@ -69,6 +69,13 @@ def draw_spec(r, folder):
     spec = {"schema_version": 1, "model": model, "init": {"seed": r.randrange(1000)}, "data": {"train": [data]},
             "train": {"train_batch_size": batch, "steps": STEPS, "gradient_clipping": r.choice([0, 0.5]),
                       "optimizer": draw_optimizer(r), "scheduler": schedule}}
+    if r.random() < 0.4:
+        spec["train"]["scheduler"] = r.choice([
+            {"type": "inverse_sqrt", "params": {"warmup_steps": 2, "min_lr": 1e-5}},
+            {"type": "wsd", "params": {"warmup_steps": 1, "decay_steps": 3, "min_lr": 1e-5}},
+            {"type": "WarmupLR", "params": {"warmup_num_steps": 3, "warmup_type": "linear"}},
+            {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 2, "warmup_min_lr": 1e-5}},
+            {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 3, "warmup_min_ratio": 0.1}}])
     if r.random() < 0.5:
         spec["objective"] = {"label_smoothing": r.choice([0.1, 0.5])}
     with open(os.path.join(folder, "model.json"), "w") as f:

@@ -60,16 +60,40 @@ def forward(p, config, ids):
     return torch.matmul(norm(x, "ln_f"), head.T)
 
 
+def deepspeed_rate(kind, s, peak, total, t):
+    """deepspeed/runtime/lr_schedules.py, where last_batch_iteration is the number of applied updates."""
+    warmup = max(2, s.get("warmup_num_steps", 1000))
+    gamma = t / warmup if s.get("warmup_type", "log") == "linear" else math.log(t + 1) / math.log(warmup)
+    if kind == "WarmupCosineLR":
+        least, floor = s.get("warmup_min_ratio", 0.0), s.get("cos_min_ratio", 0.0001)
+        if t < warmup:
+            return peak * (least + gamma * (1 - least))
+        return peak * (floor + (1 - floor) * (1 + math.cos(math.pi * min(1, (t - warmup + 1) / (total - warmup)))) / 2)
+    low, high = s.get("warmup_min_lr", 0.0), s.get("warmup_max_lr", peak)
+    if t >= warmup:
+        gamma = 1 if kind == "WarmupLR" else max(0.0, (total - t) / max(1.0, total - warmup))
+    return low + (high - low) * gamma
+
+
 def learning_rate(train, t):
     """Rate of applied update t (from 0); warm-up (t + 1) / W."""
     peak, schedule = train["optimizer"]["params"]["lr"], train.get("scheduler", {"type": "constant", "params": {}})
     s = schedule["params"]
     warmup, floor = s.get("warmup_steps", 0), s.get("min_lr", 0.0)
-    total = s.get("total_steps", train["steps"])
+    total = s.get("total_steps", s.get("total_num_steps", train["steps"]))
+    if schedule["type"].startswith("Warmup"):
+        return deepspeed_rate(schedule["type"], s, peak, total, t)
     if t < warmup:
         return peak * (t + 1) / warmup
     if schedule["type"] == "constant":
         return peak
+    if schedule["type"] == "inverse_sqrt":
+        scale = s.get("timescale", warmup or 10000)
+        return max(floor, peak * math.sqrt(scale / (t - warmup + scale)))
+    if schedule["type"] == "wsd":
+        warmup = max(warmup, total - s["decay_steps"])
+        if t < warmup:
+            return peak
     if t >= total:
         return floor
     x = (t - warmup) / (total - warmup)

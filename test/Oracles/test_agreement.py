@@ -37,6 +37,13 @@ CASES = {
     "adam-l2": case(train={"optimizer": {"type": "Adam", "params": {"lr": 1e-3, "weight_decay": 0.1, "adam_w_mode": False}}}),
     "sgd-momentum": case(train={"optimizer": {"type": "SGD", "params": {"lr": 1e-2, "momentum": 0.9, "weight_decay": 0.01}}}),
     "linear-schedule": case(train={"scheduler": {"type": "linear", "params": {"warmup_steps": 3, "total_steps": 15, "min_lr": 1e-5}}}),
+    "inverse-sqrt": case(train={"scheduler": {"type": "inverse_sqrt", "params": {"warmup_steps": 3}}}),
+    "stable-decay": case(train={"scheduler": {"type": "wsd", "params": {"warmup_steps": 3, "decay_steps": 9, "min_lr": 1e-5}}}),
+    "warmup-lr": case(train={"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 7, "warmup_max_lr": 2e-3}}}),
+    "warmup-decay-lr": case(train={"scheduler": {"type": "WarmupDecayLR", "params": {
+        "warmup_num_steps": 7, "warmup_min_lr": 1e-5, "warmup_max_lr": 2e-3, "total_num_steps": 20, "warmup_type": "linear"}}}),
+    "warmup-cosine-lr": case(train={"scheduler": {"type": "WarmupCosineLR", "params": {
+        "warmup_num_steps": 7, "total_num_steps": 20, "warmup_min_ratio": 0.1}}}),
     "constant-no-clip": case(train={"scheduler": {"type": "constant", "params": {"warmup_steps": 2}}, "gradient_clipping": 0.0}),
 }
 

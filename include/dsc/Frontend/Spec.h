@@ -14,7 +14,16 @@ namespace dsc {
 
 enum class ActivationKind { GeluTanh, Gelu, Relu };
 enum class OptimizerKind { AdamW, Adam, Sgd };
-enum class ScheduleKind { Constant, Linear, Cosine };
+enum class ScheduleKind {
+  Constant,
+  Linear,
+  Cosine,
+  InverseSqrt,
+  Wsd,
+  WarmupLR,
+  WarmupDecayLR,
+  WarmupCosineLR
+};
 enum class DataFormat { Text, Megatron, Uint16, Replay };
 
 /// A Hugging Face GPT-2 configuration.
@@ -49,6 +58,11 @@ struct TrainSpec {
   ScheduleKind schedule = ScheduleKind::Constant;
   double minLr = 0;
   int64_t warmupSteps = 0, totalSteps = 0;
+  double timescale = 0;                       ///< of inverse_sqrt, updates
+  int64_t decaySteps = 0;                     ///< of wsd
+  bool linearWarmup = false;                  ///< of DeepSpeed's schedules; else logarithmic
+  double warmupMinLr = 0, warmupMaxLr = 0;    ///< of WarmupLR and WarmupDecayLR
+  double warmupMinRatio = 0, cosMinRatio = 0; ///< of WarmupCosineLR
   int64_t steps = 0; ///< 0: as many as `epochs` give, known when the data is read
   int64_t epochs = 0;
   uint64_t seed = 1234;

@@ -12,6 +12,10 @@
 
 namespace dsc {
 
+namespace ds {
+enum class Schedule : uint32_t;
+}
+
 struct ImportOptions {
   /// Programs to build. @train and @evaluate take `train.train_batch_size` sequences of
   /// `data.seq_length` ids and labels; @logits takes one sequence.
@@ -32,6 +36,9 @@ struct ImportOptions {
 /// if a size does not fit, which a checked spec rules out.
 mlir::OwningOpRef<mlir::ModuleOp> importSpec(mlir::MLIRContext &context, const Spec &spec,
                                              const ImportOptions &options = {});
+
+/// The schedule of a spec, as ds.learning_rate names it.
+ds::Schedule scheduleOf(const Spec &spec);
 
 } // namespace dsc
 

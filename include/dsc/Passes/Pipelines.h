@@ -21,8 +21,11 @@ struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
                          llvm::cl::init(true)};
   Option<bool> nesterov{*this, "nesterov", llvm::cl::desc("for sgd: Nesterov's form"),
                         llvm::cl::init(false)};
-  Option<std::string> schedule{*this, "schedule", llvm::cl::desc("constant, linear or cosine"),
+  Option<std::string> schedule{*this, "schedule", llvm::cl::desc("of ds.learning_rate"),
                                llvm::cl::init("constant")};
+  Option<bool> linearWarmup{*this, "linear-warmup",
+                            llvm::cl::desc("for DeepSpeed's schedules: no logarithm"),
+                            llvm::cl::init(false)};
 };
 
 /// What the spec asks of the training phase.

@@ -115,7 +115,9 @@ def DsInsertOptimizer : Pass<"ds-insert-optimizer", "::mlir::ModuleOp"> {
            "for adam: decay the weight (AdamW) and not the gradient; default true">,
     Option<"nesterov", "nesterov", "bool", "false", "for sgd: Nesterov's form of momentum; default false">,
     Option<"schedule", "schedule", "std::string", "\"constant\"",
-           "constant, linear or cosine, each after a warm-up; default constant">
+           "a schedule of ds.learning_rate, such as cosine; default constant">,
+    Option<"linearWarmup", "linear-warmup", "bool", "false",
+           "for DeepSpeed's schedules: a linear warm-up, not a logarithmic one; default false">
   ];
   let dependentDialects = ["::dsc::ds::DSDialect"];
   let statistics = [

@@ -1,5 +1,6 @@
 //===- Scalar.cpp - verifiers, costs and sharding of Ops/Scalar.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Dialect/DS/Schedules.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -49,6 +50,16 @@ ShardingRule GlobalNormOp::shardingRule() {
 int64_t ClipFactorOp::flops() { return 2; }
 ShardingRule ClipFactorOp::shardingRule() { return scalarRule(*this); }
 
+LogicalResult LearningRateOp::verify() {
+  StringRef name = stringifySchedule(getSchedule());
+  bool hasExtra = !scalarsOf(getSchedule()).extra.empty();
+  if (bool(getExtra()) != hasExtra)
+    return emitOpError("Q3: extra is ")
+           << (hasExtra ? "absent" : "given") << " for schedule " << name;
+  if (getLinearWarmup() && !isDeepSpeedSchedule(getSchedule()))
+    return emitOpError("Q4: linear_warmup is given for schedule ") << name;
+  return success();
+}
 int64_t LearningRateOp::flops() { return 8; }
 ShardingRule LearningRateOp::shardingRule() { return scalarRule(*this); }
 

@@ -2,7 +2,7 @@
 // Logical shapes, f32, no fusion and no gradient. What a layer computes is said once, in
 // Importer::layer; the three programs differ in what follows the last layer.
 #include "dsc/Passes/Import.h"
-#include "dsc/Dialect/DS/DS.h"
+#include "dsc/Dialect/DS/Schedules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -155,9 +155,21 @@ void Importer::hyperparameters() {
     hyperparameter("train.optimizer.params.eps", train.eps);
   }
   hyperparameter("train.optimizer.params.weight_decay", train.weightDecay);
-  hyperparameter("train.scheduler.params.warmup_steps", static_cast<double>(train.warmupSteps));
-  hyperparameter("train.scheduler.params.total_steps", static_cast<double>(train.totalSteps));
-  hyperparameter("train.scheduler.params.min_lr", train.minLr);
+  ds::ScheduleScalars scalars = ds::scalarsOf(scheduleOf(spec));
+  const std::pair<StringRef, double> schedule[] = {
+      {"train.scheduler.params.warmup_steps", static_cast<double>(train.warmupSteps)},
+      {"train.scheduler.params.total_steps", static_cast<double>(train.totalSteps)},
+      {"train.scheduler.params.min_lr", train.minLr},
+      {"train.scheduler.params.timescale", train.timescale},
+      {"train.scheduler.params.decay_steps", static_cast<double>(train.decaySteps)},
+      {"train.scheduler.params.warmup_min_lr", train.warmupMinLr},
+      {"train.scheduler.params.warmup_max_lr", train.warmupMaxLr},
+      {"train.scheduler.params.warmup_min_ratio", train.warmupMinRatio},
+      {"train.scheduler.params.cos_min_ratio", train.cosMinRatio}};
+  for (auto [path, value] : schedule)
+    if (llvm::is_contained(
+            {scalars.peak, scalars.floor, scalars.warmup, scalars.total, scalars.extra}, path))
+      hyperparameter(path, value);
 }
 
 //===-- programs --===//
@@ -330,6 +342,28 @@ void Importer::logitsProgram() {
   builder.setInsertionPointAfter(head);
   ds::ReportOp::create(builder, named("logits", "model"), "logits", head.getResult(0));
   func::ReturnOp::create(builder, function.getLoc());
+}
+
+ds::Schedule dsc::scheduleOf(const Spec &spec) {
+  switch (spec.train.schedule) {
+  case ScheduleKind::Constant:
+    return ds::Schedule::Constant;
+  case ScheduleKind::Linear:
+    return ds::Schedule::Linear;
+  case ScheduleKind::Cosine:
+    return ds::Schedule::Cosine;
+  case ScheduleKind::InverseSqrt:
+    return ds::Schedule::InverseSqrt;
+  case ScheduleKind::Wsd:
+    return ds::Schedule::Wsd;
+  case ScheduleKind::WarmupLR:
+    return ds::Schedule::WarmupLR;
+  case ScheduleKind::WarmupDecayLR:
+    return ds::Schedule::WarmupDecayLR;
+  case ScheduleKind::WarmupCosineLR:
+    return ds::Schedule::WarmupCosineLR;
+  }
+  llvm_unreachable("no other schedule");
 }
 
 OwningOpRef<ModuleOp> Importer::import() {

@@ -2,6 +2,7 @@
 // Everything before the guard only computes; everything after it is an update and its assignments,
 // so a step that stops at the guard has changed nothing.
 #include "StepProgram.h"
+#include "dsc/Dialect/DS/Schedules.h"
 #include "dsc/Passes/Passes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <optional>
@@ -19,10 +20,11 @@ enum class Kind { AdamW, Adam, Sgd };
 
 class Insertion {
 public:
-  Insertion(ModuleOp module, func::FuncOp program, Kind kind, ds::Schedule schedule, bool decoupled,
-            bool nesterov)
-      : module(module), program(program), kind(kind), schedule(schedule), decoupled(decoupled),
-        nesterov(nesterov), builder(program.getBody().front().getTerminator()),
+  Insertion(ModuleOp module, func::FuncOp program, Kind kind, ds::Schedule schedule,
+            bool linearWarmup, bool decoupled, bool nesterov)
+      : module(module), program(program), kind(kind), schedule(schedule),
+        linearWarmup(linearWarmup), decoupled(decoupled), nesterov(nesterov),
+        builder(program.getBody().front().getTerminator()),
         scalar(RankedTensorType::get({}, builder.getF64Type())) {}
 
   LogicalResult run();
@@ -47,13 +49,13 @@ private:
   func::FuncOp program;
   Kind kind;
   ds::Schedule schedule;
-  bool decoupled, nesterov;
+  bool linearWarmup, decoupled, nesterov;
   OpBuilder builder;
   RankedTensorType scalar;
   Operation *lastVariable = nullptr;
   std::map<std::string, Value> gradients;
   llvm::StringMap<Value> weights; // reads of parameters that the forward pass made
-  Value loss, count, norm, clip, updates, peak, floor, warmup, total, rate;
+  Value loss, count, norm, clip, updates, peak, floor, warmup, total, extra, rate;
   Value beta1, beta2, eps, momentum, decay;
 };
 } // namespace
@@ -95,11 +97,13 @@ FailureOr<Value> Insertion::hyperparameter(StringRef path) {
 }
 
 LogicalResult Insertion::readHyperparameters() {
-  SmallVector<std::pair<Value *, StringRef>> wanted = {
-      {&peak, "train.optimizer.params.lr"},
-      {&floor, "train.scheduler.params.min_lr"},
-      {&warmup, "train.scheduler.params.warmup_steps"},
-      {&total, "train.scheduler.params.total_steps"}};
+  ds::ScheduleScalars scalars = ds::scalarsOf(schedule);
+  SmallVector<std::pair<Value *, StringRef>> wanted = {{&peak, scalars.peak},
+                                                       {&floor, scalars.floor},
+                                                       {&warmup, scalars.warmup},
+                                                       {&total, scalars.total}};
+  if (!scalars.extra.empty())
+    wanted.push_back({&extra, scalars.extra});
   if (kind == Kind::Sgd) {
     wanted.push_back({&momentum, "train.optimizer.params.momentum"});
   } else {
@@ -169,7 +173,7 @@ LogicalResult Insertion::run() {
   updates = state("updates", scalar, ds::Role::Counter);
   Location rateLoc = named("learning_rate");
   rate = ds::LearningRateOp::create(builder, rateLoc, scalar, updates, peak, floor, warmup, total,
-                                    schedule);
+                                    extra, schedule, linearWarmup);
   ds::ReportOp::create(builder, rateLoc, "learning_rate", rate);
   ds::GuardOp::create(builder, named("guard"), count, loss, norm);
   for (ds::VariableOp parameter : toUpdate) {
@@ -186,6 +190,17 @@ LogicalResult Insertion::run() {
   return success();
 }
 
+/// "constant, linear, ... or warmup_cosine_lr"
+static std::string scheduleNames() {
+  std::string names;
+  for (uint32_t i = 0, last = ds::getMaxEnumValForSchedule(); i <= last; ++i)
+    names += (i == 0      ? ""
+              : i == last ? " or "
+                          : ", ") +
+             ds::stringifySchedule(static_cast<ds::Schedule>(i)).str();
+  return names;
+}
+
 namespace {
 struct InsertOptimizer : dsc::impl::DsInsertOptimizerBase<InsertOptimizer> {
   using Base::Base;
@@ -200,13 +215,14 @@ struct InsertOptimizer : dsc::impl::DsInsertOptimizerBase<InsertOptimizer> {
     if (!kind || !shape) {
       getOperation().emitError("T4: unknown ")
           << (kind ? "schedule '" + schedule : "optimizer '" + optimizer) << "', expected "
-          << (kind ? "constant, linear or cosine" : "adamw, adam or sgd");
+          << (kind ? scheduleNames() : std::string("adamw, adam or sgd"));
       return signalPassFailure();
     }
     func::FuncOp program = findStep(getOperation());
     if (!program)
       return;
-    Insertion insertion(getOperation(), program, *kind, *shape, decoupled, nesterov);
+    Insertion insertion(getOperation(), program, *kind, *shape,
+                        linearWarmup && ds::isDeepSpeedSchedule(*shape), decoupled, nesterov);
     if (failed(insertion.run()))
       return signalPassFailure();
     parametersUpdated += insertion.parameters;

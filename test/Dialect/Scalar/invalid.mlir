@@ -37,3 +37,27 @@ func.func @increment(%x: tensor<f32>) {
   %y = ds.increment %x : (tensor<f32>) -> tensor<f64>
   return
 }
+
+// -----
+
+func.func @extra_absent(%s: tensor<f64>) {
+  // expected-error @below {{'ds.learning_rate' op Q3: extra is absent for schedule wsd}}
+  %y = ds.learning_rate wsd %s, %s, %s, %s, %s
+  return
+}
+
+// -----
+
+func.func @extra_given(%s: tensor<f64>) {
+  // expected-error @below {{'ds.learning_rate' op Q3: extra is given for schedule cosine}}
+  %y = ds.learning_rate cosine %s, %s, %s, %s, %s, %s
+  return
+}
+
+// -----
+
+func.func @linear_warmup(%s: tensor<f64>) {
+  // expected-error @below {{'ds.learning_rate' op Q4: linear_warmup is given for schedule linear}}
+  %y = ds.learning_rate linear %s, %s, %s, %s, %s {linear_warmup}
+  return
+}

@@ -7,6 +7,11 @@
 // CHECK: ds.learning_rate constant %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}{{$}}
 // CHECK: ds.learning_rate linear
 // CHECK: ds.learning_rate cosine
+// CHECK: ds.learning_rate inverse_sqrt %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}{{$}}
+// CHECK: ds.learning_rate wsd
+// CHECK: ds.learning_rate warmup_lr %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {linear_warmup}
+// CHECK: ds.learning_rate warmup_decay_lr
+// CHECK: ds.learning_rate warmup_cosine_lr
 // CHECK: ds.increment %{{.*}} : (tensor<f64>) -> tensor<f64>
 func.func @scalars(%g: tensor<64x48xf32>, %s: tensor<f64>) -> tensor<f64> {
   %sums = ds.square_sum %g : (tensor<64x48xf32>) -> tensor<3xf64>
@@ -15,6 +20,11 @@ func.func @scalars(%g: tensor<64x48xf32>, %s: tensor<f64>) -> tensor<f64> {
   %a = ds.learning_rate constant %s, %s, %s, %s, %s
   %b = ds.learning_rate linear %s, %s, %s, %s, %s
   %c = ds.learning_rate cosine %s, %s, %s, %s, %s
+  %d = ds.learning_rate inverse_sqrt %s, %s, %s, %s, %s, %s
+  %e = ds.learning_rate wsd %s, %s, %s, %s, %s, %s
+  %f = ds.learning_rate warmup_lr %s, %s, %s, %s, %s {linear_warmup}
+  %g1 = ds.learning_rate warmup_decay_lr %s, %s, %s, %s, %s
+  %h = ds.learning_rate warmup_cosine_lr %s, %s, %s, %s, %s, %s
   %next = ds.increment %s : (tensor<f64>) -> tensor<f64>
   return %next : tensor<f64>
 }

@@ -3,6 +3,6 @@
 
 // T4: names of optimizers and schedules.
 // OPTIMIZER: error: T4: unknown optimizer 'lion', expected adamw, adam or sgd
-// SCHEDULE: error: T4: unknown schedule 'step', expected constant, linear or cosine
+// SCHEDULE: error: T4: unknown schedule 'step', expected constant, linear, cosine, inverse_sqrt, wsd, warmup_lr, warmup_decay_lr or warmup_cosine_lr
 module {
 }

@@ -119,6 +119,29 @@ TEST(Scalar, LearningRate) {
       }
 }
 
+// Through tens of thousands of updates: the logarithm of the kernel against the library's.
+TEST(Scalar, LogarithmicWarmUp) {
+  const double peak = 1e-3;
+  for (double warmup : {2.0, 3.0, 1000.0, 65537.0, 1e12})
+    for (double t :
+         {0.0, 1.0, 2.0, 7.0, 500.0, 999.0, 46340.0, 65536.0, 123456789.0, 999999999999.0}) {
+      OpTest test;
+      test.arguments = "%s: tensor<f64>";
+      test.text = "%r = ds.learning_rate warmup_lr %s, %s, %s, %s, %s";
+      test.fill = [&](auto &tensors) {
+        const double values[] = {t, peak, 0, warmup, 10};
+        for (int i = 0; i < 5; ++i)
+          *tensors[i].template as<double>() = values[i];
+      };
+      double expected = t < warmup ? peak * std::log(t + 1) / std::log(warmup) : peak;
+      test.check = [&](auto &tensors, const Target &) {
+        EXPECT_NEAR(*tensors[5].template as<double>(), expected, 1e-15 * expected)
+            << t << " " << warmup;
+      };
+      test.run();
+    }
+}
+
 TEST(Scalar, Increment) {
   OpTest test;
   test.arguments = "%a: tensor<f64>";

@@ -48,6 +48,41 @@ TEST(Spec, ResolvedSpecResolvesToItself) {
   EXPECT_EQ(first.spec->resolved["train"]["scheduler"]["params"]["warmup_steps"], 2);
 }
 
+// DeepSpeed's parameters are taken as they are; what is left open follows the optimizer.
+TEST(Spec, SchedulesOfDeepSpeed) {
+  auto read = [](const std::string &scheduler) {
+    Json spec = smallSpec();
+    spec["train"]["optimizer"] = Json::parse(R"({"type": "AdamW", "params": {"lr": 0.002}})");
+    spec["train"]["scheduler"] = Json::parse(scheduler);
+    return readText(spec.dump());
+  };
+  SpecResult r = read(R"({"type": "WarmupDecayLR", "params": {"warmup_num_steps": 3,
+      "total_num_steps": 9, "warmup_min_lr": 1e-4, "warmup_max_lr": "auto", "warmup_type": "linear"}})");
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.schedule, ScheduleKind::WarmupDecayLR);
+  EXPECT_EQ(r.spec->train.warmupSteps, 3);
+  EXPECT_EQ(r.spec->train.totalSteps, 9);
+  EXPECT_EQ(r.spec->train.warmupMinLr, 1e-4);
+  EXPECT_EQ(r.spec->train.warmupMaxLr, 0.002);
+  EXPECT_TRUE(r.spec->train.linearWarmup);
+  EXPECT_EQ(originOf(r, "train.scheduler.params.warmup_max_lr"),
+            "0.002 # inferred from train.optimizer.params.lr");
+  EXPECT_EQ(originOf(r, "train.scheduler.params.min_lr"), "absent");
+  r = read(R"({"type": "WarmupCosineLR", "params": {"warmup_num_steps": 3}})");
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.cosMinRatio, 0.0001);
+  EXPECT_FALSE(r.spec->train.linearWarmup);
+  r = read(R"({"type": "inverse_sqrt", "params": {"warmup_steps": 4}})");
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.timescale, 4);
+  r = read(R"({"type": "wsd", "params": {"warmup_steps": 4, "decay_steps": 6}})");
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.decaySteps, 6);
+  EXPECT_TRUE(hasError(read(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 3,
+      "warmup_min_lr": 0.5}})"),
+                       "'warmup_min_lr' is above the peak: warmup_min_lr 0.5"));
+}
+
 TEST(Spec, SetOverridesAndSaysSo) {
   SpecResult r =
       readText(smallSpec().dump(),

@@ -17,8 +17,10 @@ protected:
   /// A spec in which the key may stand.
   Json base() const {
     Json spec = smallSpec();
-    if (!key().belongsTo.empty() && key().belongsTo[0] == "SGD")
-      spec["train"]["optimizer"]["type"] = "SGD";
+    if (key().belongsTo.empty())
+      return spec;
+    bool schedule = key().path.rfind("train.scheduler.", 0) == 0;
+    spec["train"][schedule ? "scheduler" : "optimizer"]["type"] = key().belongsTo[0];
     return spec;
   }
   SpecResult read(const Placed &spec) const { return readText(spec.text); }

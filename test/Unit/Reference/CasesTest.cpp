@@ -11,6 +11,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
 using namespace mlir;
 using namespace dsc;
@@ -151,69 +152,163 @@ TEST(Cases, AW09_NothingMovesAtRateZero) {
 //===-- LR: schedules --===//
 
 static double rateAt(const std::string &schedule, double t, double warmup, double total,
-                     double peak = 1, double floor = 0) {
+                     double peak = 1, double floor = 0, std::optional<double> extra = {}) {
   MLIRContext context;
   context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  // "warmup_lr {linear_warmup}": attributes follow the operands.
+  std::string name = schedule.substr(0, schedule.find(' ')),
+              attributes = schedule.substr(name.size());
   optable::OpCase c{.label = "",
-                    .operands = {"f64", "f64", "f64", "f64", "f64"},
+                    .operands = {"f64", "f64", "f64", "f64", "f64", "f64"},
                     .results = {"f64"},
-                    .text = "ds.learning_rate " + schedule + " $0, $1, $2, $3, $4"};
+                    .text = "ds.learning_rate " + name + " $0, $1, $2, $3, $4" +
+                            (extra ? ", $5" : "") + attributes};
   auto module = optable::parseCase(context, c);
   EXPECT_TRUE(module);
   Interpreter interpreter(*module);
-  auto outcome =
-      interpreter.run("case", {Tensor::scalar(t), Tensor::scalar(peak), Tensor::scalar(floor),
-                               Tensor::scalar(warmup), Tensor::scalar(total)});
+  auto outcome = interpreter.run(
+      "case", {Tensor::scalar(t), Tensor::scalar(peak), Tensor::scalar(floor),
+               Tensor::scalar(warmup), Tensor::scalar(total), Tensor::scalar(extra.value_or(0))});
   EXPECT_TRUE(succeeded(outcome));
   return outcome->results[0].item();
 }
+
+/// A schedule and what its last operand is in the tests below.
+struct NamedSchedule {
+  const char *name;
+  std::optional<double> extra = {};
+};
+static const NamedSchedule ourSchedules[] = {
+    {"constant"}, {"linear"}, {"cosine"}, {"inverse_sqrt", 5}, {"wsd", 4}};
 
 // Warm-up is (t + 1) / W: the first update moves.
 TEST(Cases, LR01_WarmUpStartsAboveZero) {
   const double trace[] = {0.5, 1, 1, .961940, .853553, .691342, .5, .308658, .146447, .038060};
   for (int t = 0; t < 10; ++t)
     EXPECT_NEAR(rateAt("cosine", t, 2, 10), trace[t], 5e-7) << t;
+  for (auto [name, extra] : ourSchedules)
+    for (int t = 0; t < 2; ++t)
+      EXPECT_EQ(rateAt(name, t, 2, 10, 1, 0, extra), trace[t]) << name << t;
+}
+
+// DeepSpeed's schedules, replayed from its own formulas for W = 4, T = 10: its warm-up is
+// logarithmic unless told otherwise, starts at the least rate and has reached the peak at update W
+// - 1 (linear: W).
+TEST(Cases, LR01_DeepSpeedFormulas) {
+  const double logarithmic[] = {0.1, 0.55, 0.813233, 1}, straight[] = {0.1, 0.325, 0.55, 0.775};
+  const double decay[] = {1, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1, 0.1};
+  const double cosine[] = {0.936362, 0.7625, 0.525, 0.2875, 0.113638, 0.05, 0.05, 0.05};
+  for (bool linear : {false, true})
+    for (int t = 0; t < 12; ++t) {
+      std::string attribute = linear ? " {linear_warmup}" : "";
+      double rising = linear ? straight[t % 4] : logarithmic[t % 4];
+      EXPECT_NEAR(rateAt("warmup_lr" + attribute, t, 4, 10, 1, 0.1), t < 4 ? rising : 1, 5e-7);
+      EXPECT_NEAR(rateAt("warmup_decay_lr" + attribute, t, 4, 10, 1, 0.1),
+                  t < 4 ? rising : decay[t - 4], 5e-7)
+          << t;
+      EXPECT_NEAR(rateAt("warmup_cosine_lr" + attribute, t, 4, 10, 1, 0.05, 0.1),
+                  t < 4 ? rising : cosine[t - 4], 5e-7)
+          << t;
+    }
+}
+
+// 1 / sqrt(t) from where warm-up ends; constant and then a line.
+TEST(Cases, LR01_InverseSquareRootAndStableDecay) {
+  for (int t = 2; t < 200; ++t)
+    EXPECT_DOUBLE_EQ(rateAt("inverse_sqrt", t, 2, 10, 1, 0.25, 5),
+                     std::max(0.25, std::sqrt(5.0 / (t + 3))));
+  const double wsd[] = {0.5, 1, 1, 1, 1, 1, 1, 0.775, 0.55, 0.325, 0.1, 0.1};
+  for (int t = 0; t < 12; ++t)
+    EXPECT_NEAR(rateAt("wsd", t, 2, 10, 1, 0.1, 4), wsd[t], 1e-15) << t;
 }
 
 // A schedule of one update, and one that is warm-up only, end at the peak.
 TEST(Cases, LR02_ShortSchedules) {
-  for (const char *schedule : {"constant", "linear", "cosine"}) {
-    EXPECT_EQ(rateAt(schedule, 0, 0, 1), 1) << schedule;
-    EXPECT_EQ(rateAt(schedule, 3, 4, 4), 1) << schedule;
-    EXPECT_EQ(rateAt(schedule, 0, 1, 1), 1) << schedule;
+  for (auto [schedule, extra] : ourSchedules) {
+    if (extra)
+      extra = std::string(schedule) == "wsd" ? 0 : 5; // no room for a decay
+    EXPECT_EQ(rateAt(schedule, 0, 0, 1, 1, 0, extra), 1) << schedule;
+    EXPECT_EQ(rateAt(schedule, 3, 4, 4, 1, 0, extra), 1) << schedule;
+    EXPECT_EQ(rateAt(schedule, 0, 1, 1, 1, 0, extra), 1) << schedule;
   }
+  // DeepSpeed's warm-up has at least two updates, and never divides by the length of a decay of
+  // none.
+  for (double warmup : {0.0, 1.0, 2.0, 4.0})
+    for (double t : {0.0, 1.0, 2.0, 3.0, 4.0, 5.0}) {
+      double total = std::max(1.0, warmup);
+      for (const char *schedule : {"warmup_lr", "warmup_decay_lr"}) {
+        double rate = rateAt(schedule, t, warmup, total, 1, 0.1);
+        EXPECT_TRUE(rate >= 0.1 && rate <= 1) << schedule << warmup << t;
+      }
+      double rate = rateAt("warmup_cosine_lr", t, warmup, total, 1, 0.1, 0);
+      EXPECT_TRUE(rate >= 0 && rate <= 1) << warmup << t;
+    }
+  EXPECT_EQ(rateAt("warmup_cosine_lr", 3, 4, 4, 1, 0.1, 0), 1);
 }
 
 // After the end the rate is the floor, and it never leaves [floor, peak].
 TEST(Cases, LR04_StaysAtTheFloor) {
-  for (const char *schedule : {"linear", "cosine"}) {
+  const NamedSchedule ending[] = {
+      {"linear"}, {"cosine"}, {"wsd", 4}, {"warmup_decay_lr"}, {"warmup_cosine_lr", 0.1}};
+  for (auto [schedule, extra] : ending)
     for (double t : {10.0, 12.0, 1000.0})
-      EXPECT_EQ(rateAt(schedule, t, 2, 10, 1, 0.1), 0.1) << schedule << t;
-    for (int t = 2; t < 1000; ++t) {
-      double rate = rateAt(schedule, t, 2, 10, 1, 0.1);
+      EXPECT_EQ(rateAt(schedule, t, 2, 10, 1, 0.1, extra), 0.1) << schedule << t;
+  const NamedSchedule all[] = {{"linear"},
+                               {"cosine"},
+                               {"wsd", 4},
+                               {"inverse_sqrt", 5},
+                               {"warmup_decay_lr"},
+                               {"warmup_lr"},
+                               {"warmup_cosine_lr", 0.1}};
+  for (auto [schedule, extra] : all)
+    for (int t = 2; t < 1000; t += t < 20 ? 1 : 97) {
+      double rate = rateAt(schedule, t, 2, 10, 1, 0.1, extra);
       ASSERT_TRUE(rate >= 0.1 && rate <= 1) << schedule << t;
     }
-  }
 }
 
 // The cosine runs over T - W: no jump where warm-up ends.
 TEST(Cases, LR05_CosineStartsWhereWarmUpEnds) {
   EXPECT_EQ(rateAt("cosine", 2, 2, 10), 1);
   EXPECT_EQ(rateAt("linear", 2, 2, 10), 1);
+  EXPECT_EQ(rateAt("inverse_sqrt", 2, 2, 10, 1, 0, 5), 1);
+  EXPECT_EQ(rateAt("wsd", 2, 2, 10, 1, 0, 4), 1);
+  EXPECT_EQ(rateAt("warmup_lr", 4, 4, 10), 1);
+  EXPECT_EQ(rateAt("warmup_decay_lr", 4, 4, 10), 1);
+  // DeepSpeed's cosine is one update further: its warm-up ends at update W - 1.
+  EXPECT_EQ(rateAt("warmup_cosine_lr", 3, 4, 10, 1, 0, 0), 1);
 }
 
 // The schedule that the spec asks for is the one that the step follows.
 TEST(Cases, LR01_TheStepFollowsTheSchedule) {
   Spec spec = tinySpec();
-  spec.train.lr = 1;
-  spec.train.schedule = ScheduleKind::Cosine;
+  spec.train.lr = spec.train.warmupMaxLr = 1;
+  spec.train.minLr = spec.train.warmupMinLr = spec.train.cosMinRatio = 0.125;
+  spec.train.timescale = 5;
+  spec.train.decaySteps = 7;
+  spec.train.warmupMinRatio = 0.25;
   spec.train.warmupSteps = 2;
-  TinyRun run(spec);
-  ASSERT_TRUE(run.ok());
-  for (int t = 0; t < 4; ++t) {
-    auto outcome = run.step();
-    ASSERT_TRUE(succeeded(outcome));
-    EXPECT_EQ(outcome->reports["learning_rate"].item(), rateAt("cosine", t, 2, 10));
+  struct Choice {
+    ScheduleKind kind;
+    const char *name;
+    std::optional<double> extra = {};
+  };
+  const Choice choices[] = {{ScheduleKind::Cosine, "cosine"},
+                            {ScheduleKind::InverseSqrt, "inverse_sqrt", 5},
+                            {ScheduleKind::Wsd, "wsd", 7},
+                            {ScheduleKind::WarmupLR, "warmup_lr"},
+                            {ScheduleKind::WarmupDecayLR, "warmup_decay_lr"},
+                            {ScheduleKind::WarmupCosineLR, "warmup_cosine_lr", 0.25}};
+  for (auto [kind, name, extra] : choices) {
+    spec.train.schedule = kind;
+    TinyRun run(spec);
+    ASSERT_TRUE(run.ok());
+    for (int t = 0; t < 5; ++t) {
+      auto outcome = run.step();
+      ASSERT_TRUE(succeeded(outcome));
+      EXPECT_EQ(outcome->reports["learning_rate"].item(), rateAt(name, t, 2, 10, 1, 0.125, extra))
+          << name;
+    }
   }
 }
 

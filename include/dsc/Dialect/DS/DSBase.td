@@ -52,7 +52,12 @@ def DS_Initializer : I32EnumAttr<"Initializer", "how a variable starts", [
 def DS_Schedule : I32EnumAttr<"Schedule", "learning-rate schedule", [
     I32EnumAttrCase<"Constant", 0, "constant">,
     I32EnumAttrCase<"Linear", 1, "linear">,
-    I32EnumAttrCase<"Cosine", 2, "cosine">]> {
+    I32EnumAttrCase<"Cosine", 2, "cosine">,
+    I32EnumAttrCase<"InverseSqrt", 3, "inverse_sqrt">,
+    I32EnumAttrCase<"Wsd", 4, "wsd">,
+    I32EnumAttrCase<"WarmupLR", 5, "warmup_lr">,
+    I32EnumAttrCase<"WarmupDecayLR", 6, "warmup_decay_lr">,
+    I32EnumAttrCase<"WarmupCosineLR", 7, "warmup_cosine_lr">]> {
   let cppNamespace = "::dsc::ds";
 }
 

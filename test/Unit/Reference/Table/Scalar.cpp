@@ -1,22 +1,38 @@
 //===- Scalar.cpp - test rows of Ops/Scalar.td -----------------------------===//
 // All of these compute in f64 in kernels too, so they are held to f64 roundings.
 #include "OpTable.h"
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 using namespace dsc::optable;
 
 /// The schedules through sin^2 and interpolation.
-static double rateExpected(const Tensors &in, const std::string &schedule) {
+static double rateExpected(const Tensors &in, const std::string &schedule, bool linearWarmup) {
   double t = in[0].item(), peak = in[1].item(), floor = in[2].item();
-  double warmup = in[3].item(), total = in[4].item();
+  double warmup = in[3].item(), total = in[4].item(), extra = in.size() > 5 ? in[5].item() : 0;
+  auto falling = [](double done) { return std::pow(std::sin(std::numbers::pi / 2 * done), 2); };
+  if (schedule.starts_with("warmup_")) {
+    double risen = linearWarmup ? t / warmup : std::log1p(t) / std::log(warmup);
+    double gone = t < total ? (t - warmup) / (total - warmup) : 1;
+    if (schedule == "warmup_cosine_lr") {
+      double done = std::min(1.0, (t + 1 - warmup) / (total - warmup));
+      return t < warmup ? peak * risen + peak * extra * (1 - risen)
+                        : peak * (1 - falling(done) * (1 - floor));
+    }
+    double share = t < warmup ? risen : schedule == "warmup_lr" ? 1 : 1 - gone;
+    return peak * share + floor * (1 - share);
+  }
   if (warmup > t)
     return (t + 1) * peak / warmup;
   if (schedule == "constant")
     return peak;
-  double done = total > t ? (t - warmup) / (total - warmup) : 1;
+  if (schedule == "inverse_sqrt")
+    return std::max(floor, peak * std::pow(1 + (t - warmup) / extra, -0.5));
+  double start = schedule == "wsd" ? total - extra : warmup;
+  double done = std::clamp((t - start) / (total - start), 0.0, 1.0);
   if (schedule == "cosine")
-    done = std::pow(std::sin(std::numbers::pi / 2 * done), 2);
+    done = falling(done);
   return peak * (1 - done) + floor * done;
 }
 
@@ -78,21 +94,39 @@ std::vector<OpRow> dsc::optable::scalarRows() {
          .fills = {{0, scalar(c.norm)}, {1, scalar(c.limit)}},
          .expected = [c](const Tensors &) -> Tensors { return {Tensor::scalar(c.factor)}; },
          .roundings = 0});
-  for (std::string schedule : {"constant", "linear", "cosine"})
-    for (double updates : {0.0, 1.0, 2.0, 6.0, 9.0, 10.0, 1000.0})
-      rate.cases.push_back({.label = schedule + "_" + std::to_string(static_cast<int>(updates)),
-                            .operands = {"f64", "f64", "f64", "f64", "f64"},
-                            .results = {"f64"},
-                            .text = "ds.learning_rate " + schedule + " $0, $1, $2, $3, $4",
-                            .fills = {{0, scalar(updates)},
-                                      {1, scalar(3)},
-                                      {2, scalar(0.5)},
-                                      {3, scalar(2)},
-                                      {4, scalar(10)}},
-                            .expected = [schedule](const Tensors &in) -> Tensors {
-                              return {Tensor::scalar(rateExpected(in, schedule))};
-                            },
-                            .roundings = 0});
+  struct Choice {
+    std::string schedule;
+    std::vector<double> extra = {};
+    bool linearWarmup = false;
+  };
+  for (const Choice &c :
+       {Choice{"constant"}, Choice{"linear"}, Choice{"cosine"}, Choice{"inverse_sqrt", {5}},
+        Choice{"wsd", {3}}, Choice{"warmup_lr"}, Choice{"warmup_lr", {}, true},
+        Choice{"warmup_decay_lr"}, Choice{"warmup_cosine_lr", {0.125}},
+        Choice{"warmup_cosine_lr", {0.125}, true}})
+    for (double updates : {0.0, 1.0, 2.0, 6.0, 9.0, 10.0, 1000.0}) {
+      OpCase rated{.label = c.schedule + (c.linearWarmup ? "_linear_" : "_") +
+                            std::to_string(static_cast<int>(updates)),
+                   .operands = {"f64", "f64", "f64", "f64", "f64"},
+                   .results = {"f64"},
+                   .text = "ds.learning_rate " + c.schedule + " $0, $1, $2, $3, $4" +
+                           (c.extra.empty() ? "" : ", $5") +
+                           (c.linearWarmup ? " {linear_warmup}" : ""),
+                   .fills = {{0, scalar(updates)},
+                             {1, scalar(3e-4)},
+                             {2, scalar(1e-5)},
+                             {3, scalar(3)},
+                             {4, scalar(10)}},
+                   .expected = [c](const Tensors &in) -> Tensors {
+                     return {Tensor::scalar(rateExpected(in, c.schedule, c.linearWarmup))};
+                   },
+                   .roundings = 0};
+      if (!c.extra.empty()) {
+        rated.operands.push_back("f64");
+        rated.fills[5] = scalar(c.extra[0]);
+      }
+      rate.cases.push_back(std::move(rated));
+    }
   for (double value : {0.0, 41.0})
     increment.cases.push_back(
         {.label = std::to_string(static_cast<int>(value)),

@@ -68,28 +68,44 @@ def DS_ClipFactorOp : DS_ComputeOp<"clip_factor", [NotDifferentiable, HasFlops]>
 def DS_LearningRateOp : DS_ComputeOp<"learning_rate", [NotDifferentiable, HasFlops]> {
   let summary = "Learning rate of an update";
   let description = [{
-    With t applied updates so far, W = `warmup`, T = `total`:
+    With t applied updates so far, W = `warmup`, T = `total`, E = `extra`:
 
         t < W:  peak * (t + 1) / W
-        constant: peak
-        cosine: floor + (peak - floor) * (1 + cos(pi (t - W) / (T - W))) / 2,  floor for t >= T
-        linear: floor + (peak - floor) * (1 - (t - W) / (T - W)),              floor for t >= T
+        constant:     peak
+        cosine:       floor + (peak - floor) * (1 + cos(pi (t - W) / (T - W))) / 2,  floor for t >= T
+        linear:       floor + (peak - floor) * (1 - (t - W) / (T - W)),              floor for t >= T
+        inverse_sqrt: max(floor, peak * sqrt(E / (t - W + E)))
+        wsd:          peak for t < T - E, then floor + (peak - floor) * (1 - (t - (T - E)) / E),  floor for t >= T
 
-    In f64. `floor` and `total` mean nothing to `constant`.
+    and DeepSpeed's (deepspeed/runtime/lr_schedules.py), where W is at least 2 and the warm-up is
+    w(t) = log(t + 1) / log(W), or t / W with `linear_warmup`, and 1 for t >= W:
+
+        warmup_lr:        floor + (peak - floor) * w(t)
+        warmup_decay_lr:  the same for t < W, then floor + (peak - floor) * max(0, (T - t) / max(1, T - W))
+        warmup_cosine_lr: peak * (E + (1 - E) * w(t)) for t < W,
+                          then peak * (floor + (1 - floor) * (1 + cos(pi min(1, (t - W + 1) / (T - W)))) / 2)
+
+    In f64. `floor` and `total` mean nothing to `constant`, `total` nothing to `inverse_sqrt` and `warmup_lr`.
+    The cosine of DeepSpeed rises again behind T; here it stays at its end.
 
     Created by `ds-insert-optimizer`; lowered by `ds-to-plan`.
 
     Example:
 
         %rate = ds.learning_rate cosine %updates, %peak, %floor, %warmup, %total
+
+    Constraints:
+    - Q3: `extra` is there for `inverse_sqrt` (a time scale above 0), `wsd` (updates of decay) and
+      `warmup_cosine_lr` (ratio at the first update), and for no other schedule.
+    - Q4: `linear_warmup` belongs to `warmup_lr`, `warmup_decay_lr` and `warmup_cosine_lr`.
   }];
   let arguments = (ins DS_Scalar:$updates, DS_Scalar:$peak, DS_Scalar:$floor, DS_Scalar:$warmup,
-                       DS_Scalar:$total, DS_Schedule:$schedule);
+                       DS_Scalar:$total, Optional<DS_Scalar>:$extra, DS_Schedule:$schedule,
+                       UnitAttr:$linear_warmup);
   let results = (outs DS_Scalar:$result);
   let assemblyFormat = [{
-    $schedule $updates `,` $peak `,` $floor `,` $warmup `,` $total attr-dict
+    $schedule $updates `,` $peak `,` $floor `,` $warmup `,` $total (`,` $extra^)? attr-dict
   }];
-  let hasVerifier = 0;
 }
 
 def DS_IncrementOp : DS_ComputeOp<"increment", [NotDifferentiable, HasFlops, MayOverwrite]> {
