@@ -39,7 +39,13 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.learning_rate"] = createLearningRateGenerator();
     map["ds.increment"] = createIncrementGenerator();
     map["ds.adam_update"] = createAdamUpdateGenerator();
+    map["ds.scale_rate"] = createScaleRateGenerator();
+    map["ds.trust_ratio"] = createTrustRatioGenerator();
     map["ds.sgd_update"] = createSgdUpdateGenerator();
+    map["ds.lion_update"] = createLionUpdateGenerator();
+    map["ds.lamb_direction"] = createLambDirectionGenerator();
+    map["ds.descend"] = createDescendGenerator();
+    map["ds.clip_values"] = createClipValuesGenerator();
     return map;
   }();
   auto found = generators.find(opName);

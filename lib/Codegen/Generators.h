@@ -48,10 +48,16 @@ GeneratorPointer createGlobalNormGenerator();
 GeneratorPointer createClipFactorGenerator();
 GeneratorPointer createLearningRateGenerator();
 GeneratorPointer createIncrementGenerator();
+GeneratorPointer createScaleRateGenerator();
+GeneratorPointer createTrustRatioGenerator();
 
 // Updates of variables.
 GeneratorPointer createAdamUpdateGenerator();
 GeneratorPointer createSgdUpdateGenerator();
+GeneratorPointer createLionUpdateGenerator();
+GeneratorPointer createLambDirectionGenerator();
+GeneratorPointer createDescendGenerator();
+GeneratorPointer createClipValuesGenerator();
 
 } // namespace dsc
 

@@ -21,11 +21,16 @@ static Value spread(KernelBuilder &b, Value value) {
 
 namespace {
 
-class AdamUpdateGenerator : public KernelGenerator {
+/// Items of all kernels here.
+class UpdateGenerator : public KernelGenerator {
 public:
   int64_t items(Operation *op) const override {
     return blocksOf(elementsOf(op->getResult(0)), elementBlock);
   }
+};
+
+class AdamUpdateGenerator : public UpdateGenerator {
+public:
   void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
                 const Target &target) const override {
     auto adam = cast<ds::AdamUpdateOp>(op);
@@ -63,11 +68,8 @@ public:
   }
 };
 
-class SgdUpdateGenerator : public KernelGenerator {
+class SgdUpdateGenerator : public UpdateGenerator {
 public:
-  int64_t items(Operation *op) const override {
-    return blocksOf(elementsOf(op->getResult(0)), elementBlock);
-  }
   void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
                 const Target &target) const override {
     auto sgd = cast<ds::SgdUpdateOp>(op);
@@ -89,9 +91,113 @@ public:
   }
 };
 
+class LionUpdateGenerator : public UpdateGenerator {
+public:
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    auto lion = cast<ds::LionUpdateOp>(op);
+    KernelBuilder b(kernel, target);
+    Value one = b.f64(1), rate = scalar(b, 4), zero = b.splat(0);
+    Value clip = spread(b, scalar(b, 3)), step = spread(b, rate), back = b.neg(step);
+    Value toward1 = spread(b, b.sub(one, scalar(b, 5)));
+    Value toward2 = spread(b, b.sub(one, scalar(b, 6)));
+    Value decay = lion.getDecay() ? spread(b, b.mul(rate, scalar(b, 7))) : Value();
+    forElements(b, elementsOf(op->getResult(0)), [&](Value at, Value mask) {
+      Value w = b.loadVector(b.flat(0), at, mask);
+      Value g = b.mul(clip, b.loadVector(b.flat(1), at, mask));
+      Value m = b.loadVector(b.flat(2), at, mask), distance = b.sub(g, m);
+      Value c = b.fma(toward1, distance, m);
+      Value change = b.select(b.less(zero, c), step, b.select(b.less(c, zero), back, zero));
+      if (decay)
+        change = b.fma(decay, w, change);
+      b.storeVector(b.sub(w, change), b.flat(resultArgument[0]), at, mask);
+      b.storeVector(b.fma(toward2, distance, m), b.flat(resultArgument[1]), at, mask);
+    });
+    b.finish();
+  }
+};
+
+class LambDirectionGenerator : public UpdateGenerator {
+public:
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    auto lamb = cast<ds::LambDirectionOp>(op);
+    KernelBuilder b(kernel, target);
+    Value one = b.f64(1), beta1 = scalar(b, 5), beta2 = scalar(b, 6);
+    Value t = b.add(b.convert(scalar(b, 8), b.builder().getI64Type()),
+                    b.constant(b.builder().getI64Type(), 1));
+    Value unbias1 = spread(b, b.div(one, b.sub(one, emitPower(b, beta1, t))));
+    Value unbias2 = spread(b, b.div(one, b.sub(one, emitPower(b, beta2, t))));
+    Value clip = spread(b, scalar(b, 4)), eps = spread(b, scalar(b, 7));
+    Value toward1 = spread(b, b.sub(one, beta1)), toward2 = spread(b, b.sub(one, beta2));
+    Value decay = lamb.getDecay() ? spread(b, scalar(b, 9)) : Value();
+    forElements(b, elementsOf(op->getResult(0)), [&](Value at, Value mask) {
+      Value w = b.loadVector(b.flat(0), at, mask);
+      Value g = b.mul(clip, b.loadVector(b.flat(1), at, mask));
+      Value m = b.loadVector(b.flat(2), at, mask), v = b.loadVector(b.flat(3), at, mask);
+      m = b.fma(toward1, b.sub(g, m), m);
+      v = b.fma(toward2, b.fma(g, g, b.neg(v)), v);
+      Value scale = b.add(b.sqrt(b.mul(v, unbias2)), eps);
+      Value direction = b.div(b.mul(unbias1, m), scale);
+      if (decay)
+        direction = b.fma(decay, w, direction);
+      b.storeVector(direction, b.flat(resultArgument[0]), at, mask);
+      b.storeVector(m, b.flat(resultArgument[1]), at, mask);
+      b.storeVector(v, b.flat(resultArgument[2]), at, mask);
+    });
+    b.finish();
+  }
+};
+
+class DescendGenerator : public UpdateGenerator {
+public:
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    auto descend = cast<ds::DescendOp>(op);
+    KernelBuilder b(kernel, target);
+    Value rate = scalar(b, 2), step = spread(b, b.mul(rate, scalar(b, 3)));
+    Value decay = descend.getDecay() ? spread(b, b.mul(rate, scalar(b, 4))) : Value();
+    forElements(b, elementsOf(op->getResult(0)), [&](Value at, Value mask) {
+      Value w = b.loadVector(b.flat(0), at, mask);
+      Value change = b.mul(step, b.loadVector(b.flat(1), at, mask));
+      if (decay)
+        change = b.fma(decay, w, change);
+      b.storeVector(b.sub(w, change), b.flat(resultArgument[0]), at, mask);
+    });
+    b.finish();
+  }
+};
+
+class ClipValuesGenerator : public UpdateGenerator {
+public:
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    Value limit = scalar(b, 2), infinity = b.f64(std::numeric_limits<double>::infinity());
+    Value bound = b.select(b.equal(limit, b.f64(0)), infinity, b.div(limit, scalar(b, 1)));
+    bound = spread(b, bound);
+    Value lower = b.neg(bound);
+    forElements(b, elementsOf(op->getResult(0)), [&](Value at, Value mask) {
+      Value g = b.loadVector(b.flat(0), at, mask);
+      b.storeVector(b.max(lower, b.min(bound, g)), b.flat(resultArgument[0]), at, mask);
+    });
+    b.finish();
+  }
+};
+
 } // namespace
 
 GeneratorPointer dsc::createAdamUpdateGenerator() {
   return std::make_unique<AdamUpdateGenerator>();
 }
 GeneratorPointer dsc::createSgdUpdateGenerator() { return std::make_unique<SgdUpdateGenerator>(); }
+GeneratorPointer dsc::createLionUpdateGenerator() {
+  return std::make_unique<LionUpdateGenerator>();
+}
+GeneratorPointer dsc::createLambDirectionGenerator() {
+  return std::make_unique<LambDirectionGenerator>();
+}
+GeneratorPointer dsc::createDescendGenerator() { return std::make_unique<DescendGenerator>(); }
+GeneratorPointer dsc::createClipValuesGenerator() {
+  return std::make_unique<ClipValuesGenerator>();
+}

@@ -233,6 +233,21 @@ class IncrementGenerator : public ScalarGenerator {
   }
 };
 
+class ScaleRateGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *) const override {
+    return b.mul(scalar(b, 0), scalar(b, 1));
+  }
+};
+
+class TrustRatioGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *) const override {
+    Value weight = scalar(b, 0), direction = scalar(b, 1), one = b.f64(1), zero = b.f64(0);
+    Value ratio = b.max(scalar(b, 2), b.min(b.div(weight, direction), scalar(b, 3)));
+    ratio = b.select(b.less(zero, weight), ratio, one);
+    return b.select(b.less(zero, direction), ratio, one);
+  }
+};
+
 } // namespace
 
 GeneratorPointer dsc::createSquareSumGenerator() { return std::make_unique<SquareSumGenerator>(); }
@@ -246,3 +261,7 @@ GeneratorPointer dsc::createLearningRateGenerator() {
   return std::make_unique<LearningRateGenerator>();
 }
 GeneratorPointer dsc::createIncrementGenerator() { return std::make_unique<IncrementGenerator>(); }
+GeneratorPointer dsc::createScaleRateGenerator() { return std::make_unique<ScaleRateGenerator>(); }
+GeneratorPointer dsc::createTrustRatioGenerator() {
+  return std::make_unique<TrustRatioGenerator>();
+}

@@ -7,13 +7,27 @@ using namespace dsc;
 
 void Resolver::resolveTrain() {
   resolveBatch();
-  spec.train.gradientClipping = number("train.gradient_clipping").value;
+  resolveClipping();
   spec.train.seed = seed("train.seed").value;
   text("train.reproducible");
   resolveOptimizer();
+  resolveParamGroups();
   resolveLength();
   resolveSchedule();
   checkStepSizes();
+}
+
+void Resolver::resolveClipping() {
+  Resolved<double> norm = number("train.gradient_clipping"),
+                   value = number("train.gradient_clipping_value");
+  spec.train.gradientClipping = norm.value;
+  spec.train.gradientClippingValue = value.value;
+  if (norm.value > 0 && value.value > 0)
+    errors
+        .error(value.where, "gradients are clipped by norm or by value, not both: " +
+                                shown("gradient_clipping", norm) + ", " +
+                                shown("gradient_clipping_value", value))
+        .fix("remove one of them");
 }
 
 void Resolver::resolveBatch() {
@@ -163,7 +177,7 @@ void Resolver::resolveOptimizer() {
   } else {
     bool given = betas && betas->is(JsonNode::Kind::List);
     t.beta1 = given ? betas->items[0].number : 0.9;
-    t.beta2 = given ? betas->items[1].number : 0.999;
+    t.beta2 = given ? betas->items[1].number : type.value == "Lion" ? 0.99 : 0.999;
     std::string origin = given ? shortPlace(betas->where) : "default";
     if (given)
       for (const JsonNode &item : betas->items) // --set ...betas.1=0.95
@@ -171,7 +185,22 @@ void Resolver::resolveOptimizer() {
           origin = shortPlace(betas->where) + " and " + shortPlace(item.where);
     record("train.optimizer.params.betas", {t.beta1, t.beta2}, origin);
   }
+  if (type.value == "Lion") {
+    t.optimizer = OptimizerKind::Lion;
+    return;
+  }
   t.eps = number("train.optimizer.params.eps").value;
+  if (type.value == "Lamb") {
+    t.optimizer = OptimizerKind::Lamb;
+    Resolved<double> least = number("train.optimizer.params.min_coeff"),
+                     most = number("train.optimizer.params.max_coeff");
+    t.leastTrust = least.value;
+    t.mostTrust = most.value;
+    if (!least.broken && !most.broken && least.value > most.value)
+      errors.error(least.where, "the limits of the trust ratio are reversed: " +
+                                    shown("min_coeff", least) + " vs " + shown("max_coeff", most));
+    return;
+  }
   Resolved<bool> decoupled = boolean("train.optimizer.params.adam_w_mode");
   t.decoupledDecay = type.value == "AdamW" || decoupled.value;
   if (type.value == "AdamW") {

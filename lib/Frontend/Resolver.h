@@ -69,10 +69,12 @@ private:
                    std::vector<int64_t> &shape);
   void resolveSequence();
   void resolveTrain();
+  void resolveClipping();
   void resolveBatch();
   void resolveLength();
   void resolveOptimizer();
   void belongs(std::string_view section, const std::string &type);
+  void resolveParamGroups();
   void resolveSchedule();
   void resolveFloor();
   void resolveDecay(const Resolved<int64_t> &warmup, const Resolved<int64_t> &total, bool fits);

@@ -12,9 +12,9 @@ static void addOptimizerRows(std::vector<SpecKey> &t) {
   t.push_back({.path = "train.optimizer.type",
                .types = TString,
                .fallback = "\"AdamW\"",
-               .choices = {"AdamW", "Adam", "SGD"},
-               .later = {"Lamb", "Lion", "Muon", "Adagrad", "OneBitAdam", "ZeroOneAdam",
-                         "OneBitLamb", "Adafactor", "FusedAdam", "DeepSpeedCPUAdam", "RMSprop"},
+               .choices = {"AdamW", "Adam", "SGD", "Lamb", "Lion"},
+               .later = {"Muon", "Adagrad", "OneBitAdam", "ZeroOneAdam", "OneBitLamb", "Adafactor",
+                         "FusedAdam", "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "RMSprop"},
                .doc = "Whatever the case of letters. `Adam` follows `adam_w_mode`.",
                .ignoreCase = true});
   t.push_back({.path = "train.optimizer.params", .types = TObject, .doc = "Of that type."});
@@ -28,8 +28,10 @@ static void addOptimizerRows(std::vector<SpecKey> &t) {
   t.push_back({.path = "train.optimizer.params.betas",
                .types = TList | TAuto,
                .fallback = "[0.9, 0.999]",
-               .belongsTo = {"AdamW", "Adam"},
-               .doc = "Decay of the two moments."});
+               .belongsTo = {"AdamW", "Adam", "Lamb", "Lion"},
+               .doc =
+                   "Decay of the two moments; Lion, which has one: of its step and of its moment, "
+                   "by default [0.9, 0.99]."});
   t.push_back({.path = "train.optimizer.params.betas[]",
                .types = TNumber,
                .min = 0,
@@ -42,16 +44,17 @@ static void addOptimizerRows(std::vector<SpecKey> &t) {
                .min = 0,
                .max = 1,
                .aboveMin = true,
-               .belongsTo = {"AdamW", "Adam"},
+               .belongsTo = {"AdamW", "Adam", "Lamb"},
                .doc = "Added to the root of the second moment."});
   t.push_back({.path = "train.optimizer.params.weight_decay",
                .types = TNumber | TAuto,
                .fallback = "0",
                .min = 0,
                .max = 1000,
-               .doc = "On variables of two or more dimensions. AdamW: p -= lr · weight_decay · p; "
-                      "else added to the "
-                      "gradient."});
+               .doc =
+                   "On variables of two or more dimensions, or as `train.param_groups` says. AdamW "
+                   "and Lion: p -= lr · weight_decay · p; Lamb: added to its direction; else "
+                   "added to the gradient."});
   t.push_back({.path = "train.optimizer.params.adam_w_mode",
                .types = TBool,
                .fallback = "true",
@@ -70,6 +73,23 @@ static void addOptimizerRows(std::vector<SpecKey> &t) {
                .fallback = "false",
                .belongsTo = {"SGD"},
                .doc = "Nesterov's form; needs momentum."});
+  for (auto [path, fallback, doc] :
+       {std::tuple("train.optimizer.params.min_coeff", "0.01", "Least trust ratio."),
+        std::tuple("train.optimizer.params.max_coeff", "10", "Greatest trust ratio.")})
+    t.push_back({.path = path,
+                 .types = TNumber,
+                 .fallback = fallback,
+                 .min = 0,
+                 .max = 1000000,
+                 .belongsTo = {"Lamb"},
+                 .doc = doc});
+  t.push_back({.path = "train.optimizer.params.max_grad_norm",
+               .types = TNumber,
+               .use = KeyUse::Limited,
+               .only = "[0]",
+               .reason = "gradients are clipped by train.gradient_clipping",
+               .belongsTo = {"Lamb"},
+               .doc = "Clipping inside of the optimizer."});
   t.push_back({.path = "train.optimizer.params.dampening",
                .types = TNumber,
                .use = KeyUse::Limited,
@@ -80,7 +100,7 @@ static void addOptimizerRows(std::vector<SpecKey> &t) {
                .types = TBool,
                .use = KeyUse::Limited,
                .only = "[true]",
-               .belongsTo = {"AdamW", "Adam"},
+               .belongsTo = {"AdamW", "Adam", "Lamb"},
                .doc = "Divide moments by 1 − beta^t."});
   t.push_back({.path = "train.optimizer.params.amsgrad",
                .types = TBool,
@@ -255,6 +275,40 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
                .fallback = "0",
                .min = 0,
                .doc = "Greatest global norm of the gradient; 0: no clipping."});
+  t.push_back({.path = "train.gradient_clipping_value",
+               .types = TNumber | TAuto,
+               .fallback = "0",
+               .min = 0,
+               .doc = "Greatest absolute value of an element of the gradient, instead of "
+                      "`gradient_clipping`; 0: no clipping."});
+  t.push_back({.path = "train.param_groups",
+               .types = TList,
+               .inferred = "all parameters are treated alike",
+               .doc = "Parameters with rules of their own: a parameter belongs to the first entry "
+                      "whose pattern matches its name."});
+  t.push_back({.path = "train.param_groups[]", .types = TObject, .doc = "One group."});
+  t.push_back({.path = "train.param_groups[].match",
+               .types = TString,
+               .required = true,
+               .doc =
+                   "Pattern of names such as `h.*.mlp.*`: `*` stands for any characters, `?` for "
+                   "one. Names are those of `model.safetensors`, without `transformer.`."});
+  t.push_back({.path = "train.param_groups[].lr_scale",
+               .types = TNumber,
+               .inferred = "1",
+               .min = 0,
+               .max = 1000000,
+               .doc = "Factor of the learning rate."});
+  t.push_back({.path = "train.param_groups[].weight_decay",
+               .types = TNumber,
+               .inferred = "as train.optimizer.params.weight_decay, on matrices",
+               .min = 0,
+               .max = 1000,
+               .doc = "Weight decay of all parameters in the group, whatever their shape."});
+  t.push_back({.path = "train.param_groups[].frozen",
+               .types = TBool,
+               .fallback = "false",
+               .doc = "Never change them: no gradient, no decay, no state, no part in the norm."});
   t.push_back({.path = "train.seed",
                .types = TInteger,
                .fallback = "1234",

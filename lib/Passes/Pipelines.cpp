@@ -20,6 +20,12 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
   case OptimizerKind::Sgd:
     options.optimizer = std::string("sgd");
     break;
+  case OptimizerKind::Lion:
+    options.optimizer = std::string("lion");
+    break;
+  case OptimizerKind::Lamb:
+    options.optimizer = std::string("lamb");
+    break;
   }
   options.schedule = ds::stringifySchedule(scheduleOf(spec)).str();
   options.linearWarmup = spec.train.linearWarmup;

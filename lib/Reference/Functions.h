@@ -38,12 +38,18 @@ void evaluate(ds::LayerNormParameterGradOp op, Evaluation &at);
 
 void evaluate(ds::AdamUpdateOp op, Evaluation &at);
 void evaluate(ds::SgdUpdateOp op, Evaluation &at);
+void evaluate(ds::LionUpdateOp op, Evaluation &at);
+void evaluate(ds::LambDirectionOp op, Evaluation &at);
+void evaluate(ds::DescendOp op, Evaluation &at);
+void evaluate(ds::ClipValuesOp op, Evaluation &at);
 
 void evaluate(ds::SquareSumOp op, Evaluation &at);
 void evaluate(ds::GlobalNormOp op, Evaluation &at);
 void evaluate(ds::ClipFactorOp op, Evaluation &at);
 void evaluate(ds::LearningRateOp op, Evaluation &at);
 void evaluate(ds::IncrementOp op, Evaluation &at);
+void evaluate(ds::ScaleRateOp op, Evaluation &at);
+void evaluate(ds::TrustRatioOp op, Evaluation &at);
 
 /// Value and derivative of an activation function at `x`; `none` is the identity.
 double activate(ds::Activation function, double x);

@@ -1,6 +1,8 @@
 //===- Optimizer.cpp - float64 reference of Ops/Optimizer.td ---------------===//
 #include "Functions.h"
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace dsc;
 using namespace dsc::reference;
@@ -40,4 +42,55 @@ void reference::evaluate(ds::SgdUpdateOp op, Evaluation &at) {
     double step = op.getNesterov() ? g + momentum * newVelocity[i] : newVelocity[i];
     newWeight[i] = weight[i] - rate * step;
   }
+}
+
+void reference::evaluate(ds::LionUpdateOp op, Evaluation &at) {
+  const Tensor &weight = at(op.getWeight()), &gradient = at(op.getGradient()), &m = at(op.getM());
+  double clip = at(op.getClip()).item(), rate = at(op.getRate()).item();
+  double beta1 = at(op.getBeta1()).item(), beta2 = at(op.getBeta2()).item();
+  double decay = op.getDecay() ? at(op.getDecay()).item() : 0;
+  Tensor &newWeight = at.result(op.getNewWeight()), &newM = at.result(op.getNewM());
+  for (int64_t i = 0; i < weight.count(); ++i) {
+    double g = clip * gradient[i], c = beta1 * m[i] + (1 - beta1) * g;
+    double sign = c > 0 ? 1 : c < 0 ? -1 : 0;
+    newWeight[i] = weight[i] - rate * (sign + decay * weight[i]);
+    newM[i] = beta2 * m[i] + (1 - beta2) * g;
+  }
+}
+
+void reference::evaluate(ds::LambDirectionOp op, Evaluation &at) {
+  const Tensor &weight = at(op.getWeight()), &gradient = at(op.getGradient());
+  const Tensor &m = at(op.getM()), &v = at(op.getV());
+  double clip = at(op.getClip()).item(), eps = at(op.getEps()).item();
+  double beta1 = at(op.getBeta1()).item(), beta2 = at(op.getBeta2()).item();
+  double t = at(op.getUpdates()).item() + 1, decay = op.getDecay() ? at(op.getDecay()).item() : 0;
+  double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
+  Tensor &direction = at.result(op.getDirection());
+  Tensor &newM = at.result(op.getNewM()), &newV = at.result(op.getNewV());
+  for (int64_t i = 0; i < weight.count(); ++i) {
+    double g = clip * gradient[i];
+    newM[i] = beta1 * m[i] + (1 - beta1) * g;
+    newV[i] = beta2 * v[i] + (1 - beta2) * g * g;
+    direction[i] =
+        (newM[i] / correction1) / (std::sqrt(newV[i] / correction2) + eps) + decay * weight[i];
+  }
+}
+
+void reference::evaluate(ds::DescendOp op, Evaluation &at) {
+  const Tensor &weight = at(op.getWeight()), &direction = at(op.getDirection());
+  double rate = at(op.getRate()).item(), factor = at(op.getFactor()).item();
+  double decay = op.getDecay() ? at(op.getDecay()).item() : 0;
+  Tensor &result = at.result(op.getNewWeight());
+  for (int64_t i = 0; i < weight.count(); ++i)
+    result[i] = weight[i] - rate * (factor * direction[i] + decay * weight[i]);
+}
+
+void reference::evaluate(ds::ClipValuesOp op, Evaluation &at) {
+  const Tensor &gradient = at(op.getGradient());
+  double limit = at(op.getLimit()).item();
+  double bound =
+      limit == 0 ? std::numeric_limits<double>::infinity() : limit / at(op.getClip()).item();
+  Tensor &result = at.result(op.getResult());
+  for (int64_t i = 0; i < gradient.count(); ++i)
+    result[i] = std::max(-bound, std::min(gradient[i], bound));
 }

@@ -107,3 +107,16 @@ void reference::evaluate(ds::LearningRateOp op, Evaluation &at) {
 void reference::evaluate(ds::IncrementOp op, Evaluation &at) {
   at.result(op.getResult())[0] = at(op.getInput()).item() + 1;
 }
+
+void reference::evaluate(ds::ScaleRateOp op, Evaluation &at) {
+  at.result(op.getResult())[0] = at(op.getRate()).item() * at(op.getScale()).item();
+}
+
+void reference::evaluate(ds::TrustRatioOp op, Evaluation &at) {
+  double weight = at(op.getWeight()).item(), direction = at(op.getDirection()).item();
+  double ratio = 1;
+  if (weight > 0 && direction > 0)
+    ratio =
+        std::max(at(op.getLeast()).item(), std::min(weight / direction, at(op.getMost()).item()));
+  at.result(op.getResult())[0] = ratio;
+}

@@ -22,7 +22,8 @@ struct Table {
     add<ds::CrossEntropyOp, ds::CrossEntropyGradOp, ds::CountOp, ds::LossSeedOp, ds::TokenMeanOp>();
     add<ds::SliceRowsOp, ds::ConcatRowsOp>();
     add<ds::LayerNormOp, ds::LayerNormInputGradOp, ds::LayerNormParameterGradOp>();
-    add<ds::AdamUpdateOp, ds::SgdUpdateOp>();
+    add<ds::AdamUpdateOp, ds::SgdUpdateOp, ds::LionUpdateOp, ds::LambDirectionOp, ds::DescendOp>();
+    add<ds::ClipValuesOp, ds::ScaleRateOp, ds::TrustRatioOp>();
     add<ds::SquareSumOp, ds::GlobalNormOp, ds::ClipFactorOp, ds::LearningRateOp, ds::IncrementOp>();
   }
   llvm::StringMap<ReferenceFunction> functions;

@@ -30,6 +30,8 @@ def write_npy(path, shape, values):
 
 
 def draw_optimizer(r):
+    if r.random() < 0.25:
+        return {"type": "Lamb", "params": {"lr": 0.01, "weight_decay": r.choice([0, 0.1]), "max_coeff": r.choice([1, 10])}}
     if r.random() < 0.3:
         params = {"lr": 0.05, "momentum": r.choice([0, 0.9]), "weight_decay": r.choice([0, 0.01])}
         params["nesterov"] = params["momentum"] > 0 and r.random() < 0.5
@@ -69,6 +71,12 @@ def draw_spec(r, folder):
     spec = {"schema_version": 1, "model": model, "init": {"seed": r.randrange(1000)}, "data": {"train": [data]},
             "train": {"train_batch_size": batch, "steps": STEPS, "gradient_clipping": r.choice([0, 0.5]),
                       "optimizer": draw_optimizer(r), "scheduler": schedule}}
+    if r.random() < 0.4:
+        spec["train"]["param_groups"] = r.sample([
+            {"match": "w?e.weight", "frozen": True}, {"match": "h.0.ln_*", "lr_scale": 0.1},
+            {"match": "*.bias", "weight_decay": 0.1}, {"match": "*.mlp.*", "lr_scale": 2, "weight_decay": 0.2}], 2)
+    if r.random() < 0.2:
+        spec["train"] |= {"gradient_clipping": 0, "gradient_clipping_value": 0.01}
     if r.random() < 0.4:
         spec["train"]["scheduler"] = r.choice([
             {"type": "inverse_sqrt", "params": {"warmup_steps": 2, "min_lr": 1e-5}},

@@ -106,7 +106,7 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
     if labels is None:
         labels = tokens[:, :, 1:]
     o = settings["optimizer"]
-    b1, b2 = o["params"].get("betas", (0.9, 0.999))
+    b1, b2 = o["params"].get("betas", (0.9, 0.99 if o["type"] == "Lion" else 0.999))
     eps, decay, momentum = (o["params"].get(k, v) for k, v in (("eps", 1e-8), ("weight_decay", 0.0), ("momentum", 0.0)))
     decoupled = o["type"] == "AdamW" or o["params"].get("adam_w_mode", True)
     first = {n: torch.zeros_like(x) for n, x in p.items()}
@@ -137,9 +137,21 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
             for name, w in p.items():
                 g = grads[name] * factor
                 d = decay if w.dim() >= 2 else 0.0
+                if o["type"] == "Lion":
+                    w -= rate * (torch.sign(b1 * first[name] + (1 - b1) * g) + d * w)
+                    first[name].mul_(b2).add_(g, alpha=1 - b2)
+                    continue
                 if o["type"] == "SGD":
                     first[name].mul_(momentum).add_(g + d * w)
                     w -= rate * first[name]
+                    continue
+                if o["type"] == "Lamb":
+                    first[name].mul_(b1).add_(g, alpha=1 - b1)
+                    second[name].mul_(b2).addcmul_(g, g, value=1 - b2)
+                    u = (first[name] / (1 - b1**applied)) / ((second[name] / (1 - b2**applied)).sqrt() + eps) + d * w
+                    length, step = w.double().norm(), u.double().norm()
+                    ratio = float((length / step).clamp(0.01, 10)) if length > 0 and step > 0 else 1.0
+                    w -= rate * ratio * u
                     continue
                 if decoupled:
                     w -= rate * d * w

@@ -13,7 +13,7 @@
 namespace dsc {
 
 enum class ActivationKind { GeluTanh, Gelu, Relu };
-enum class OptimizerKind { AdamW, Adam, Sgd };
+enum class OptimizerKind { AdamW, Adam, Sgd, Lion, Lamb };
 enum class ScheduleKind {
   Constant,
   Linear,
@@ -49,12 +49,21 @@ struct DataSpec {
   uint64_t seed = 1234;
 };
 
+/// Parameters with rules of their own, by pattern; a parameter belongs to the first that matches.
+struct ParamGroup {
+  std::string match; ///< of names: `*` stands for any characters, `?` for one
+  std::optional<double> lrScale, weightDecay;
+  bool frozen = false;
+};
+
 struct TrainSpec {
   int64_t batch = 1;         ///< train_batch_size, sequences an update
-  double gradientClipping = 0; ///< 0: none
+  double gradientClipping = 0, gradientClippingValue = 0; ///< by global norm, by value; 0: none
   OptimizerKind optimizer = OptimizerKind::AdamW;
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0;
+  double leastTrust = 0.01, mostTrust = 10; ///< limits of LAMB's trust ratio
   bool decoupledDecay = true, nesterov = false;
+  std::vector<ParamGroup> groups;
   ScheduleKind schedule = ScheduleKind::Constant;
   double minLr = 0;
   int64_t warmupSteps = 0, totalSteps = 0;
@@ -89,6 +98,11 @@ struct Spec {
   /// The whole spec with every default filled in, under its canonical names: what the plan's manifest holds.
   nlohmann::json resolved;
 };
+
+/// Hugging Face names of the parameters, without the `transformer.` prefix, in order.
+std::vector<std::string> parameterNames(const ModelSpec &model);
+/// Index of the first group that `name` belongs to, or -1.
+int64_t groupOf(const std::vector<ParamGroup> &groups, std::string_view name);
 
 } // namespace dsc
 

@@ -15,7 +15,8 @@ struct Spec;
 /// Options of the training phase, as on a command line: ds-training{optimizer=adamw
 /// schedule=cosine}.
 struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
-  Option<std::string> optimizer{*this, "optimizer", llvm::cl::desc("adamw, adam or sgd"),
+  Option<std::string> optimizer{*this, "optimizer",
+                                llvm::cl::desc("adamw, adam, sgd, lion or lamb"),
                                 llvm::cl::init("adamw")};
   Option<bool> decoupled{*this, "decoupled", llvm::cl::desc("for adam: decay the weight"),
                          llvm::cl::init(true)};

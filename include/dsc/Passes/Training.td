@@ -12,14 +12,15 @@ def DsDifferentiate : Pass<"ds-differentiate", "::mlir::ModuleOp"> {
     forward block, so saved values are explicit. Contributions to a value that is used several times are added
     in the order of the backward pass: onto each other in place where the op can (`init`, so a tied table takes
     the head's gradient first and the embedding's onto it), with `ds.add` elsewhere. The gradient of variable `v` is
-    reported as `grad:v`, in the order of the variables.
+    reported as `grad:v`, in the order of the variables. Frozen parameters get none, and what leads to no other
+    parameter is not differentiated at all.
 
     Before: an imported module. After: `@train` reports one gradient a parameter. A module without `@train` is left alone.
 
     - D1: `@train` reports `loss`, computed outside blocks by an op that is an objective (`ds.token_mean`).
     - D2: every op between a parameter and the loss knows its backward.
     - D3: backward ops read nothing of the forward pass that `savedValues` does not name.
-    - D4: every parameter gets a gradient.
+    - D4: every parameter that is not frozen gets a gradient.
 
     ```mlir
     %y = ds.block "h.0" -> tensor<2x8x16xf32> {
@@ -82,10 +83,14 @@ def DsClipGradients : Pass<"ds-clip-gradients", "::mlir::ModuleOp"> {
 def DsInsertOptimizer : Pass<"ds-insert-optimizer", "::mlir::ModuleOp"> {
   let summary = "Append the learning rate, the guard and the update of every parameter";
   let description = [{
-    Adds the counter `updates` and the optimizer's state (`adam.m.<parameter>` and `adam.v.<parameter>`, or
-    `sgd.velocity.<parameter>`), all starting at zero, and to `@train` the learning rate (reported), the guard, one
-    update and its assignments a parameter, and last the counter's next value. Scalars are read from
-    hyper-parameters, so none is compiled in. Only members of the decay group get the weight decay.
+    Adds the counter `updates` and the optimizer's state (`adam.m.<parameter>` and `adam.v.<parameter>`,
+    `sgd.velocity.<parameter>`, `lion.m.<parameter>`, `lamb.m.<parameter>` and `lamb.v.<parameter>`), all starting at
+    zero, and to `@train` the learning rate (reported), the guard, the update and the assignments of each parameter,
+    and last the counter's next value. Scalars are read from hyper-parameters, so none is compiled in. Only members of
+    the decay group get the weight decay; a parameter in group n has the rate scaled by
+    `train.param_groups.n.lr_scale` and the decay `train.param_groups.n.weight_decay` where the module declares
+    them. Frozen parameters have no state and no update. With the hyper-parameter `train.gradient_clipping_value` each
+    gradient goes through `ds.clip_values` first.
 
     Before: gradients and a clipping factor. After: a whole step. A module without `@train` is left alone.
 
@@ -110,7 +115,8 @@ def DsInsertOptimizer : Pass<"ds-insert-optimizer", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adam or sgd; default adamw">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
+           "adamw, adam, sgd, lion or lamb; default adamw">,
     Option<"decoupled", "decoupled", "bool", "true",
            "for adam: decay the weight (AdamW) and not the gradient; default true">,
     Option<"nesterov", "nesterov", "bool", "false", "for sgd: Nesterov's form of momentum; default false">,
@@ -132,8 +138,8 @@ def DsVerifyTraining : Pass<"ds-verify-training", "::mlir::ModuleOp"> {
     Ends the training phase. Changes nothing; fails unless `@train`, if there is one,
 
     - W1: reports `loss`, `tokens`, `grad_norm` and `learning_rate`;
-    - W2: reports a gradient of each parameter's type, and none of anything else;
-    - W3: assigns every variable exactly once;
+    - W2: reports a gradient of each parameter's type, frozen ones excepted, and none of anything else;
+    - W3: assigns every variable exactly once, frozen parameters never;
     - W4: holds one guard, after all reports and before the first assignment;
 
     and W5: no other program assigns or guards anything.

@@ -52,5 +52,49 @@ int64_t SgdUpdateOp::inPlaceOperand(unsigned result) {
 } // weight, velocity
 ShardingRule SgdUpdateOp::shardingRule() { return updateRule(*this, 3); }
 
+LogicalResult LionUpdateOp::verify() {
+  return expectTypeOfWeight(*this, getWeight(),
+                            {{"gradient", getGradient()},
+                             {"m", getM()},
+                             {"new weight", getNewWeight()},
+                             {"new m", getNewM()}});
+}
+int64_t LionUpdateOp::flops() { return (9 + (getDecay() ? 2 : 0)) * elements(getWeight()); }
+int64_t LionUpdateOp::inPlaceOperand(unsigned result) { return result == 0 ? 0 : 2; } // weight, m
+ShardingRule LionUpdateOp::shardingRule() { return updateRule(*this, 3); }
+
+LogicalResult LambDirectionOp::verify() {
+  return expectTypeOfWeight(*this, getWeight(),
+                            {{"gradient", getGradient()},
+                             {"m", getM()},
+                             {"v", getV()},
+                             {"direction", getDirection()},
+                             {"new m", getNewM()},
+                             {"new v", getNewV()}});
+}
+int64_t LambDirectionOp::flops() { return (11 + (getDecay() ? 2 : 0)) * elements(getWeight()); }
+int64_t LambDirectionOp::inPlaceOperand(unsigned result) {
+  return result == 0 ? -1 : result + 1; // m, v
+}
+ShardingRule LambDirectionOp::shardingRule() { return updateRule(*this, 4); }
+
+LogicalResult DescendOp::verify() {
+  return expectTypeOfWeight(*this, getWeight(),
+                            {{"direction", getDirection()}, {"new weight", getNewWeight()}});
+}
+int64_t DescendOp::flops() { return (2 + (getDecay() ? 2 : 0)) * elements(getWeight()); }
+int64_t DescendOp::inPlaceOperand(unsigned) { return 0; }
+ShardingRule DescendOp::shardingRule() { return updateRule(*this, 2); }
+
+LogicalResult ClipValuesOp::verify() {
+  if (getResult().getType() != getGradient().getType())
+    return emitOpError("O1: result is ")
+           << getResult().getType() << ", expected " << getGradient().getType();
+  return success();
+}
+int64_t ClipValuesOp::flops() { return 2 * elements(getGradient()); }
+int64_t ClipValuesOp::inPlaceOperand(unsigned) { return 0; }
+ShardingRule ClipValuesOp::shardingRule() { return updateRule(*this, 1); }
+
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Optimizer.cpp.inc"

@@ -67,5 +67,11 @@ int64_t IncrementOp::flops() { return 1; }
 int64_t IncrementOp::inPlaceOperand(unsigned) { return 0; }
 ShardingRule IncrementOp::shardingRule() { return scalarRule(*this); }
 
+int64_t ScaleRateOp::flops() { return 1; }
+ShardingRule ScaleRateOp::shardingRule() { return scalarRule(*this); }
+
+int64_t TrustRatioOp::flops() { return 3; }
+ShardingRule TrustRatioOp::shardingRule() { return scalarRule(*this); }
+
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Scalar.cpp.inc"

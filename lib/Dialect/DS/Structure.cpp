@@ -16,9 +16,15 @@ LogicalResult VariableOp::verify() {
     return emitOpError("V1: stddev must be ")
            << (normal ? "positive and finite" : "absent") << " with initializer "
            << stringifyInitializer(getInitializer()) << ", found " << stddev;
-  if (getDecay() && getRole() != Role::Parameter)
-    return emitOpError("V2: only parameters may be in the decay group, this is a ")
-           << stringifyRole(getRole());
+  const char *mark = getDecay()        ? "in the decay group"
+                     : getFrozen()     ? "frozen"
+                     : getGroup() >= 0 ? "in a group"
+                                       : nullptr;
+  if (mark && getRole() != Role::Parameter)
+    return emitOpError("V2: only parameters may be ")
+           << mark << ", this is a " << stringifyRole(getRole());
+  if (getDecay() && getFrozen())
+    return emitOpError("V4: a frozen parameter is in the decay group");
   if (!cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError("V3: the shape must be static, found ") << getType();
   return success();

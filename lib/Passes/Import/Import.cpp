@@ -98,9 +98,15 @@ void Importer::parameter(const Twine &name, ArrayRef<int64_t> shape, ds::Initial
                          double stddev) {
   if (initializer == ds::Initializer::Normal && stddev == 0)
     initializer = ds::Initializer::Zeros;
+  // Matrices decay, gains and biases do not; a group may say otherwise. Without training there is
+  // none of it.
+  int64_t group = options.train ? groupOf(spec.train.groups, name.str()) : -1;
+  const ParamGroup *rules = group >= 0 ? &spec.train.groups[group] : nullptr;
+  bool frozen = rules && rules->frozen;
+  bool decay = !frozen && (shape.size() >= 2 || (rules && rules->weightDecay));
   ds::VariableOp::create(builder, named(name, "model"), builder.getStringAttr(name), tensor(shape),
-                         ds::Role::Parameter, initializer, llvm::APFloat(stddev),
-                         /*decay=*/shape.size() >= 2);
+                         ds::Role::Parameter, initializer, llvm::APFloat(stddev), decay, frozen,
+                         frozen ? -1 : group);
 }
 
 void Importer::linearParameters(const Twine &prefix, int64_t from, int64_t to, double stddev) {
@@ -146,15 +152,29 @@ void Importer::hyperparameters() {
   if (spec.labelSmoothing > 0)
     hyperparameter("objective.label_smoothing", spec.labelSmoothing);
   hyperparameter("train.gradient_clipping", train.gradientClipping);
+  if (train.gradientClippingValue > 0)
+    hyperparameter("train.gradient_clipping_value", train.gradientClippingValue);
   hyperparameter("train.optimizer.params.lr", train.lr);
   if (train.optimizer == OptimizerKind::Sgd) {
     hyperparameter("train.optimizer.params.momentum", train.momentum);
   } else {
     hyperparameter("train.optimizer.params.betas.0", train.beta1);
     hyperparameter("train.optimizer.params.betas.1", train.beta2);
-    hyperparameter("train.optimizer.params.eps", train.eps);
+    if (train.optimizer != OptimizerKind::Lion)
+      hyperparameter("train.optimizer.params.eps", train.eps);
+  }
+  if (train.optimizer == OptimizerKind::Lamb) {
+    hyperparameter("train.optimizer.params.min_coeff", train.leastTrust);
+    hyperparameter("train.optimizer.params.max_coeff", train.mostTrust);
   }
   hyperparameter("train.optimizer.params.weight_decay", train.weightDecay);
+  for (auto [index, group] : llvm::enumerate(train.groups)) {
+    std::string prefix = "train.param_groups." + std::to_string(index);
+    if (group.lrScale)
+      hyperparameter(prefix + ".lr_scale", *group.lrScale);
+    if (group.weightDecay)
+      hyperparameter(prefix + ".weight_decay", *group.weightDecay);
+  }
   ds::ScheduleScalars scalars = ds::scalarsOf(scheduleOf(spec));
   const std::pair<StringRef, double> schedule[] = {
       {"train.scheduler.params.warmup_steps", static_cast<double>(train.warmupSteps)},

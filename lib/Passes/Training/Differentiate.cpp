@@ -1,7 +1,7 @@
 //===- Differentiate.cpp - ds-differentiate --------------------------------===//
 // Reverse mode over a straight line of ops and blocks. No op is named here: each builds its own
 // backward. Every order (blocks, saved values, contributions) follows the forward program, so the
-// result is deterministic.
+// result is deterministic. What leads to no parameter that is trained gets no gradient.
 #include "StepProgram.h"
 #include "dsc/Passes/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -20,7 +20,9 @@ using GradientMap = llvm::DenseMap<Value, Value>;
 
 class Differentiation {
 public:
-  Differentiation(func::FuncOp program) : program(program), builder(program.getContext()) {}
+  Differentiation(func::FuncOp program) : program(program), builder(program.getContext()) {
+    findActive();
+  }
 
   /// Appends the backward of `loss` before the return.
   LogicalResult run(ds::ReportOp loss);
@@ -32,8 +34,11 @@ public:
 private:
   bool isDifferentiated(Value value) const {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type && isa<FloatType>(type.getElementType());
+    return type && isa<FloatType>(type.getElementType()) && active.contains(value);
   }
+  void findActive();
+  Operation *lastOp();
+  void eraseUnused(Operation *before, ArrayRef<Value> wanted);
   void accumulate(GradientMap &gradients, Value value, Value gradient);
   bool accumulateInPlace(Value earlier, Value gradient);
   LogicalResult differentiateOp(Operation *op, GradientMap &gradients, bool objective = false);
@@ -43,8 +48,53 @@ private:
   func::FuncOp program;
   OpBuilder builder;
   GradientMap outer;
+  llvm::DenseSet<Value> active; ///< values that a trained parameter has a part in
 };
 } // namespace
+
+/// Whether the program may change what `read` reads.
+static bool isTrained(ds::ReadOp read) {
+  auto variable =
+      SymbolTable::lookupNearestSymbolFrom<ds::VariableOp>(read, read.getVariableAttr());
+  return variable && variable.getRole() == ds::Role::Parameter && !variable.getFrozen();
+}
+
+void Differentiation::findActive() {
+  // Arguments too: a program that is handed its parameters differentiates by them.
+  for (BlockArgument argument : program.getArguments())
+    if (isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+      active.insert(argument);
+  program.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto isActive = [&](Value value) { return active.contains(value); };
+    if (auto yield = dyn_cast<ds::YieldOp>(op)) {
+      for (auto [value, result] : llvm::zip(yield.getValues(), yield->getParentOp()->getResults()))
+        if (isActive(value))
+          active.insert(result);
+      return;
+    }
+    auto read = dyn_cast<ds::ReadOp>(op);
+    if (read ? isTrained(read) : !isa<ds::BlockOp>(op) && llvm::any_of(op->getOperands(), isActive))
+      active.insert(op->result_begin(), op->result_end());
+  });
+}
+
+/// The op in front of the place where the builder adds ops, or null.
+Operation *Differentiation::lastOp() {
+  Block *block = builder.getInsertionBlock();
+  Block::iterator place = builder.getInsertionPoint();
+  return place == block->begin() ? nullptr : &*std::prev(place);
+}
+
+/// Erases what was built behind `before` and is neither used nor among `wanted`.
+void Differentiation::eraseUnused(Operation *before, ArrayRef<Value> wanted) {
+  auto isWanted = [&](Value value) { return llvm::is_contained(wanted, value); };
+  for (Operation *op = lastOp(); op != before;) {
+    Operation *previous = op->getPrevNode();
+    if (isOpTriviallyDead(op) && llvm::none_of(op->getResults(), isWanted))
+      op->erase();
+    op = previous;
+  }
+}
 
 /// True if the op that computed `gradient` now adds onto `earlier`.
 bool Differentiation::accumulateInPlace(Value earlier, Value gradient) {
@@ -63,7 +113,7 @@ bool Differentiation::accumulateInPlace(Value earlier, Value gradient) {
 }
 
 void Differentiation::accumulate(GradientMap &gradients, Value value, Value gradient) {
-  if (!gradient || !isDifferentiated(value))
+  if (!gradient)
     return;
   Value &sum = gradients[value];
   if (!sum || accumulateInPlace(sum, gradient)) {
@@ -88,11 +138,17 @@ LogicalResult Differentiation::differentiateOp(Operation *op, GradientMap &gradi
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
     return op->emitOpError("D2: a gradient reaches an op that does not know its backward");
-  SmallVector<Value> operandGradients;
+  SmallVector<Value> operandGradients, wanted;
+  Operation *before = lastOp();
   if (failed(differentiable.buildBackward(builder, resultGradients, operandGradients)))
     return failure();
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients))
-    accumulate(gradients, operand, gradient);
+    if (gradient && isDifferentiated(operand))
+      wanted.push_back(gradient);
+  eraseUnused(before, wanted);
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients))
+    if (gradient && isDifferentiated(operand))
+      accumulate(gradients, operand, gradient);
   ++differentiated;
   return success();
 }
@@ -209,7 +265,7 @@ LogicalResult Differentiation::run(ds::ReportOp loss) {
 LogicalResult Differentiation::report(ModuleOp module) {
   GradientMap unused;
   for (auto variable : module.getOps<ds::VariableOp>()) {
-    if (variable.getRole() != ds::Role::Parameter)
+    if (variable.getRole() != ds::Role::Parameter || variable.getFrozen())
       continue;
     Value sum;
     for (auto read : program.getOps<ds::ReadOp>()) {

@@ -16,7 +16,12 @@ using namespace mlir;
 using namespace dsc;
 
 namespace {
-enum class Kind { AdamW, Adam, Sgd };
+enum class Kind { AdamW, Adam, Sgd, Lion, Lamb };
+
+/// What the updates of one group of parameters share.
+struct Group {
+  Value rate, decay;
+};
 
 class Insertion {
 public:
@@ -43,7 +48,14 @@ private:
   void assign(StringRef name, Value value, Location loc) {
     ds::AssignOp::create(builder, loc, name, value);
   }
+  void findGroups();
+  Value readIfDeclared(const Twine &path);
   void update(ds::VariableOp parameter, Value weight, Value gradient);
+  void updateSgd(StringRef name, Value weight, Value gradient, Group group, Location loc);
+  void updateAdam(StringRef name, Value weight, Value gradient, Group group, Location loc);
+  void updateLion(StringRef name, Value weight, Value gradient, Group group, Location loc);
+  void updateLamb(StringRef name, Value weight, Value gradient, Group group, Location loc);
+  Value norm2(Value tensor, Location loc);
 
   ModuleOp module;
   func::FuncOp program;
@@ -56,7 +68,8 @@ private:
   std::map<std::string, Value> gradients;
   llvm::StringMap<Value> weights; // reads of parameters that the forward pass made
   Value loss, count, norm, clip, updates, peak, floor, warmup, total, extra, rate;
-  Value beta1, beta2, eps, momentum, decay;
+  Value beta1, beta2, eps, momentum, decay, leastRatio, mostRatio, valueLimit;
+  std::map<int64_t, Group> groups;
 };
 } // namespace
 
@@ -70,13 +83,17 @@ LogicalResult Insertion::findStepValues() {
   loss = lossReport.getValue();
   count = countReport.getValue();
   gradients = reportedGradients(program);
+  bool trained = false;
   for (auto variable : module.getOps<ds::VariableOp>()) {
     lastVariable = variable;
-    if (variable.getRole() == ds::Role::Parameter && !gradients.count(variable.getSymName().str()))
+    if (variable.getRole() != ds::Role::Parameter || variable.getFrozen())
+      continue;
+    trained = true;
+    if (!gradients.count(variable.getSymName().str()))
       return program.emitOpError("T1: no gradient of '")
              << variable.getSymName() << "' is reported";
   }
-  if (!lastVariable)
+  if (!trained)
     return program.emitOpError("T1: there is no parameter to update");
   auto factors = program.getOps<ds::ClipFactorOp>();
   if (std::distance(factors.begin(), factors.end()) != 1)
@@ -109,7 +126,12 @@ LogicalResult Insertion::readHyperparameters() {
   } else {
     wanted.push_back({&beta1, "train.optimizer.params.betas.0"});
     wanted.push_back({&beta2, "train.optimizer.params.betas.1"});
-    wanted.push_back({&eps, "train.optimizer.params.eps"});
+    if (kind != Kind::Lion)
+      wanted.push_back({&eps, "train.optimizer.params.eps"});
+    if (kind == Kind::Lamb) {
+      wanted.push_back({&leastRatio, "train.optimizer.params.min_coeff"});
+      wanted.push_back({&mostRatio, "train.optimizer.params.max_coeff"});
+    }
   }
   wanted.push_back({&decay, "train.optimizer.params.weight_decay"});
   for (auto [value, path] : wanted) {
@@ -136,28 +158,114 @@ Value Insertion::state(const Twine &twine, RankedTensorType type, ds::Role role)
   return ds::ReadOp::create(builder, loc, type, name);
 }
 
+/// The hyper-parameter `path`, or null if the module has none.
+Value Insertion::readIfDeclared(const Twine &twine) {
+  std::string path = twine.str();
+  auto symbol = module.lookupSymbol<ds::HyperparameterOp>(path);
+  return symbol ? ds::ReadOp::create(builder, symbol.getLoc(), scalar, path).getResult() : Value();
+}
+
+/// Rate and decay of each group that has a parameter to update; -1 is what no entry matches.
+void Insertion::findGroups() {
+  groups[-1] = {rate, decay};
+  for (auto variable : module.getOps<ds::VariableOp>()) {
+    int64_t index = variable.getGroup();
+    if (variable.getFrozen() || groups.count(index))
+      continue;
+    std::string prefix = "train.param_groups." + std::to_string(index);
+    Group group = groups[-1];
+    if (Value scale = readIfDeclared(prefix + ".lr_scale"))
+      group.rate = ds::ScaleRateOp::create(builder, named("learning_rate." + Twine(index)), scalar,
+                                           rate, scale);
+    if (Value own = readIfDeclared(prefix + ".weight_decay"))
+      group.decay = own;
+    groups[index] = group;
+  }
+}
+
+void Insertion::updateSgd(StringRef name, Value weight, Value gradient, Group group, Location loc) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  std::string slot = ("sgd.velocity." + name).str();
+  Value velocity = state(slot, type, ds::Role::OptimizerState);
+  auto next = ds::SgdUpdateOp::create(builder, loc, type, type, weight, gradient, velocity, clip,
+                                      group.rate, momentum, group.decay, nesterov);
+  assign(name, next.getNewWeight(), loc);
+  assign(slot, next.getNewVelocity(), loc);
+}
+
+void Insertion::updateAdam(StringRef name, Value weight, Value gradient, Group group,
+                           Location loc) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  std::string first = ("adam.m." + name).str(), second = ("adam.v." + name).str();
+  Value m = state(first, type, ds::Role::OptimizerState);
+  Value v = state(second, type, ds::Role::OptimizerState);
+  auto next = ds::AdamUpdateOp::create(builder, loc, type, type, type, weight, gradient, m, v, clip,
+                                       group.rate, beta1, beta2, eps, updates, group.decay,
+                                       kind == Kind::AdamW || decoupled);
+  assign(name, next.getNewWeight(), loc);
+  assign(first, next.getNewM(), loc);
+  assign(second, next.getNewV(), loc);
+}
+
+void Insertion::updateLion(StringRef name, Value weight, Value gradient, Group group,
+                           Location loc) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  std::string slot = ("lion.m." + name).str();
+  Value m = state(slot, type, ds::Role::OptimizerState);
+  auto next = ds::LionUpdateOp::create(builder, loc, type, type, weight, gradient, m, clip,
+                                       group.rate, beta1, beta2, group.decay);
+  assign(name, next.getNewWeight(), loc);
+  assign(slot, next.getNewM(), loc);
+}
+
+/// The norm of a variable over fixed blocks and a fixed tree, as of the gradients.
+Value Insertion::norm2(Value tensor, Location loc) {
+  int64_t count = cast<RankedTensorType>(tensor.getType()).getNumElements();
+  auto blocks = RankedTensorType::get({(count + 1023) / 1024}, builder.getF64Type());
+  Value sums = ds::SquareSumOp::create(builder, loc, blocks, tensor);
+  return ds::GlobalNormOp::create(builder, loc, scalar, sums);
+}
+
+void Insertion::updateLamb(StringRef name, Value weight, Value gradient, Group group,
+                           Location loc) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  std::string first = ("lamb.m." + name).str(), second = ("lamb.v." + name).str();
+  Value m = state(first, type, ds::Role::OptimizerState);
+  Value v = state(second, type, ds::Role::OptimizerState);
+  auto next = ds::LambDirectionOp::create(builder, loc, type, type, type, weight, gradient, m, v,
+                                          clip, beta1, beta2, eps, updates, group.decay);
+  Value ratio = ds::TrustRatioOp::create(builder, loc, scalar, norm2(weight, loc),
+                                         norm2(next.getDirection(), loc), leastRatio, mostRatio);
+  Value moved = ds::DescendOp::create(builder, loc, type, weight, next.getDirection(), group.rate,
+                                      ratio, /*decay=*/Value());
+  assign(name, moved, loc);
+  assign(first, next.getNewM(), loc);
+  assign(second, next.getNewV(), loc);
+}
+
 void Insertion::update(ds::VariableOp parameter, Value weight, Value gradient) {
   std::string name = parameter.getSymName().str();
-  auto type = cast<RankedTensorType>(parameter.getType());
   Location loc = named("update." + name);
-  Value decayHere = parameter.getDecay() ? decay : Value();
-  if (kind == Kind::Sgd) {
-    std::string slot = "sgd.velocity." + name;
-    Value velocity = state(slot, type, ds::Role::OptimizerState);
-    auto next = ds::SgdUpdateOp::create(builder, loc, type, type, weight, gradient, velocity, clip,
-                                        rate, momentum, decayHere, nesterov);
-    assign(name, next.getNewWeight(), loc);
-    assign(slot, next.getNewVelocity(), loc);
-  } else {
-    std::string first = "adam.m." + name, second = "adam.v." + name;
-    Value m = state(first, type, ds::Role::OptimizerState);
-    Value v = state(second, type, ds::Role::OptimizerState);
-    auto next = ds::AdamUpdateOp::create(builder, loc, type, type, type, weight, gradient, m, v,
-                                         clip, rate, beta1, beta2, eps, updates, decayHere,
-                                         kind == Kind::AdamW || decoupled);
-    assign(name, next.getNewWeight(), loc);
-    assign(first, next.getNewM(), loc);
-    assign(second, next.getNewV(), loc);
+  Group group = groups[parameter.getGroup()];
+  if (!parameter.getDecay())
+    group.decay = Value();
+  if (valueLimit)
+    gradient =
+        ds::ClipValuesOp::create(builder, loc, gradient.getType(), gradient, clip, valueLimit);
+  switch (kind) {
+  case Kind::Sgd:
+    updateSgd(name, weight, gradient, group, loc);
+    break;
+  case Kind::AdamW:
+  case Kind::Adam:
+    updateAdam(name, weight, gradient, group, loc);
+    break;
+  case Kind::Lion:
+    updateLion(name, weight, gradient, group, loc);
+    break;
+  case Kind::Lamb:
+    updateLamb(name, weight, gradient, group, loc);
+    break;
   }
   ++parameters;
 }
@@ -167,7 +275,7 @@ LogicalResult Insertion::run() {
     return failure();
   SmallVector<ds::VariableOp> toUpdate;
   for (auto variable : module.getOps<ds::VariableOp>())
-    if (variable.getRole() == ds::Role::Parameter)
+    if (variable.getRole() == ds::Role::Parameter && !variable.getFrozen())
       toUpdate.push_back(variable);
 
   updates = state("updates", scalar, ds::Role::Counter);
@@ -175,6 +283,8 @@ LogicalResult Insertion::run() {
   rate = ds::LearningRateOp::create(builder, rateLoc, scalar, updates, peak, floor, warmup, total,
                                     extra, schedule, linearWarmup);
   ds::ReportOp::create(builder, rateLoc, "learning_rate", rate);
+  findGroups();
+  valueLimit = readIfDeclared("train.gradient_clipping_value");
   ds::GuardOp::create(builder, named("guard"), count, loss, norm);
   for (ds::VariableOp parameter : toUpdate) {
     StringRef name = parameter.getSymName();
@@ -210,12 +320,14 @@ struct InsertOptimizer : dsc::impl::DsInsertOptimizerBase<InsertOptimizer> {
                     .Case("adamw", Kind::AdamW)
                     .Case("adam", Kind::Adam)
                     .Case("sgd", Kind::Sgd)
+                    .Case("lion", Kind::Lion)
+                    .Case("lamb", Kind::Lamb)
                     .Default(std::nullopt);
     std::optional<ds::Schedule> shape = ds::symbolizeSchedule(schedule);
     if (!kind || !shape) {
       getOperation().emitError("T4: unknown ")
           << (kind ? "schedule '" + schedule : "optimizer '" + optimizer) << "', expected "
-          << (kind ? scheduleNames() : std::string("adamw, adam or sgd"));
+          << (kind ? scheduleNames() : std::string("adamw, adam, sgd, lion or lamb"));
       return signalPassFailure();
     }
     func::FuncOp program = findStep(getOperation());

@@ -42,7 +42,7 @@ struct VerifyTraining : dsc::impl::DsVerifyTrainingBase<VerifyTraining> {
   LogicalResult verifyGradients(func::FuncOp program) {
     std::map<std::string, Value> gradients = reportedGradients(program);
     for (auto variable : getOperation().getOps<ds::VariableOp>()) {
-      if (variable.getRole() != ds::Role::Parameter)
+      if (variable.getRole() != ds::Role::Parameter || variable.getFrozen())
         continue;
       auto found = gradients.find(variable.getSymName().str());
       if (found == gradients.end())
@@ -54,7 +54,7 @@ struct VerifyTraining : dsc::impl::DsVerifyTrainingBase<VerifyTraining> {
     }
     if (!gradients.empty())
       return program.emitOpError("W2: '")
-             << gradients.begin()->first << "' has a gradient and is no parameter";
+             << gradients.begin()->first << "' has a gradient and is no parameter that is trained";
     return success();
   }
 
@@ -62,9 +62,10 @@ struct VerifyTraining : dsc::impl::DsVerifyTrainingBase<VerifyTraining> {
     std::map<std::string, int64_t> counts;
     program.walk([&](ds::AssignOp assign) { ++counts[assign.getVariable().str()]; });
     for (auto variable : getOperation().getOps<ds::VariableOp>()) {
-      int64_t count = counts[variable.getSymName().str()];
-      if (count != 1)
-        return variable.emitOpError("W3: assigned ") << count << " times in @train, expected once";
+      int64_t count = counts[variable.getSymName().str()], expected = variable.getFrozen() ? 0 : 1;
+      if (count != expected)
+        return variable.emitOpError("W3: assigned ")
+               << count << " times in @train, expected " << (expected ? "once" : "never");
       ++assignments;
     }
     return success();

@@ -40,7 +40,12 @@ static constexpr Rule rules[] = {
     {"train.scheduler.params.warmup_max_lr", ValueKind::Number},
     {"train.scheduler.params.warmup_min_ratio", ValueKind::Number, 0, 1},
     {"train.scheduler.params.cos_min_ratio", ValueKind::Number, 0, 1},
+    {"train.optimizer.params.min_coeff", ValueKind::Number},
+    {"train.optimizer.params.max_coeff", ValueKind::Number},
+    {"train.param_groups.*.lr_scale", ValueKind::Number},
+    {"train.param_groups.*.weight_decay", ValueKind::Number},
     {"train.gradient_clipping", ValueKind::Number},
+    {"train.gradient_clipping_value", ValueKind::Number},
     {"objective.label_smoothing", ValueKind::Number, 0, 1, true},
     {"train.steps", ValueKind::Integer},
     {"train.epochs", ValueKind::Integer},
@@ -224,9 +229,10 @@ static Status applyOne(plan::Plan &plan, json &spec, const std::string &assignme
   }
   // A rule about hyper-parameters holds for the plan's scalars only: others are not in its code.
   std::string_view prefix = path;
-  bool hyperparameter = prefix.starts_with("train.optimizer.") ||
-                        prefix.starts_with("train.scheduler.") ||
-                        path == "train.gradient_clipping" || path == "objective.label_smoothing";
+  bool hyperparameter =
+      prefix.starts_with("train.optimizer.") || prefix.starts_with("train.scheduler.") ||
+      prefix.starts_with("train.param_groups.") || prefix.starts_with("train.gradient_clipping") ||
+      path == "objective.label_smoothing";
   bool baked = known && (!rule || (hyperparameter && scalar == plan.scalars.end()));
   if (baked)
     return usage("this is part of the compiled code and cannot change here: compile again with dsc "

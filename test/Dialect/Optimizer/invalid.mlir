@@ -77,3 +77,35 @@ func.func @new_velocity(%w: tensor<4xf32>, %g: tensor<4xf32>, %u: tensor<4xf32>,
   %r:2 = ds.sgd_update %w, %g, %u, %s, %s, %s : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<5xf32>)
   return
 }
+
+// -----
+
+func.func @lion_m(%w: tensor<4xf32>, %m: tensor<5xf32>, %s: tensor<f64>) {
+  // expected-error @below {{'ds.lion_update' op O1: m is 'tensor<5xf32>', expected 'tensor<4xf32>'}}
+  %r:2 = ds.lion_update %w, %w, %m, %s, %s, %s, %s : (tensor<4xf32>, tensor<4xf32>, tensor<5xf32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @lamb_direction(%w: tensor<4xf32>, %s: tensor<f64>) {
+  // expected-error @below {{'ds.lamb_direction' op O1: direction is 'tensor<5xf32>', expected 'tensor<4xf32>'}}
+  %r:3 = ds.lamb_direction %w, %w, %w, %w, %s, %s, %s, %s, %s : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<5xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @descend(%w: tensor<4xf32>, %d: tensor<5xf32>, %s: tensor<f64>) {
+  // expected-error @below {{'ds.descend' op O1: direction is 'tensor<5xf32>', expected 'tensor<4xf32>'}}
+  %r = ds.descend %w, %d, %s, %s : (tensor<4xf32>, tensor<5xf32>, tensor<f64>, tensor<f64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @clip_values(%g: tensor<4xf32>, %s: tensor<f64>) {
+  // expected-error @below {{'ds.clip_values' op O1: result is 'tensor<5xf32>', expected 'tensor<4xf32>'}}
+  %r = ds.clip_values %g, %s, %s : (tensor<4xf32>, tensor<f64>, tensor<f64>) -> tensor<5xf32>
+  return
+}

@@ -156,3 +156,18 @@ func.func @f(%x: tensor<f64>) {
   ds.guard %x, %x, %x
   return
 }
+
+// -----
+
+// expected-error @below {{'ds.variable' op V2: only parameters may be frozen, this is a optimizer_state}}
+ds.variable optimizer_state @m : tensor<4xf32> = zeros {frozen}
+
+// -----
+
+// expected-error @below {{'ds.variable' op V2: only parameters may be in a group, this is a counter}}
+ds.variable counter @n : tensor<f64> = zeros {group = 1 : si64}
+
+// -----
+
+// expected-error @below {{'ds.variable' op V4: a frozen parameter is in the decay group}}
+ds.variable parameter @w : tensor<4x4xf32> = zeros {decay, frozen}

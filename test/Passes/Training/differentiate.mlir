@@ -108,3 +108,43 @@ func.func @evaluate(%x: tensor<4xf32>) {
   %y = ds.activation relu %x : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// A frozen table has no gradient, and nothing in front of the first parameter that is trained is differentiated.
+ds.variable parameter @wte : tensor<64x16xf32> = normal {stddev = 2.0e-2 : f64, frozen}
+ds.variable parameter @w : tensor<16x16xf32> = normal {stddev = 2.0e-2 : f64, decay}
+ds.variable parameter @b : tensor<16xf32> = zeros {frozen}
+// CHECK-LABEL: func.func @train
+func.func @train(%tokens: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
+  %wte = ds.read @wte : tensor<64x16xf32>
+  %x = ds.block "embedding" -> tensor<2x8x16xf32> {
+    %0 = ds.embedding %tokens, %wte : tensor<2x8xi32>, tensor<64x16xf32> -> tensor<2x8x16xf32>
+    ds.yield %0 : tensor<2x8x16xf32>
+  }
+  %w = ds.read @w : tensor<16x16xf32>
+  %b = ds.read @b : tensor<16xf32>
+  %y = ds.block "h.0" -> tensor<2x8x16xf32> {
+    %0 = ds.linear %x, %w bias %b : tensor<2x8x16xf32>, tensor<16x16xf32> bias tensor<16xf32> -> tensor<2x8x16xf32>
+    ds.yield %0 : tensor<2x8x16xf32>
+  }
+  %losses = ds.block "head" -> tensor<2x8xf32> {
+    %0 = ds.linear %y, %wte {transpose_weight} : tensor<2x8x16xf32>, tensor<64x16xf32> -> tensor<2x8x64xf32>
+    %1, %lse = ds.cross_entropy %0, %labels : (tensor<2x8x64xf32>, tensor<2x8xi32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+    ds.yield %1 : tensor<2x8xf32>
+  }
+  %count = ds.count %labels : (tensor<2x8xi32>) -> tensor<f64>
+  %loss = ds.token_mean %losses, %count : (tensor<2x8xf32>, tensor<f64>) -> tensor<f64>
+  ds.report "loss", %loss : tensor<f64>
+  // CHECK: ds.block "head.backward" -> tensor<2x8x16xf32> {
+  // CHECK-NEXT: ds.cross_entropy_grad
+  // CHECK-NEXT: ds.linear_input_grad
+  // CHECK-NEXT: ds.yield
+  // CHECK: %[[DW:.*]] = ds.block "h.0.backward" -> tensor<16x16xf32> {
+  // CHECK-NEXT: ds.linear_weight_grad
+  // CHECK-NEXT: ds.yield
+  // CHECK-NOT: embedding
+  // CHECK: ds.report "grad:w", %[[DW]]
+  // CHECK-NEXT: return
+  return
+}

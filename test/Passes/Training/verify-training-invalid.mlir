@@ -99,7 +99,7 @@ func.func @train(%dw: tensor<16xf32>, %s: tensor<f64>) {
 
 ds.variable parameter @w : tensor<16xf32> = zeros
 ds.variable counter @updates : tensor<f64> = zeros
-// expected-error @below {{'func.func' op W2: 'updates' has a gradient and is no parameter}}
+// expected-error @below {{'func.func' op W2: 'updates' has a gradient and is no parameter that is trained}}
 func.func @train(%dw: tensor<16xf32>, %s: tensor<f64>) {
   ds.report "loss", %s : tensor<f64>
   ds.report "tokens", %s : tensor<f64>
@@ -225,5 +225,24 @@ func.func @evaluate(%s: tensor<f64>) {
 func.func @evaluate(%s: tensor<f64>) {
   // expected-error @below {{'ds.guard' op W5: stands outside @train}}
   ds.guard %s, %s, %s
+  return
+}
+
+// -----
+
+ds.variable parameter @w : tensor<16xf32> = zeros
+// expected-error @below {{'ds.variable' op W3: assigned 1 times in @train, expected never}}
+ds.variable parameter @frozen : tensor<16xf32> = zeros {frozen}
+ds.variable counter @updates : tensor<f64> = zeros
+func.func @train(%dw: tensor<16xf32>, %s: tensor<f64>) {
+  ds.report "loss", %s : tensor<f64>
+  ds.report "tokens", %s : tensor<f64>
+  ds.report "grad_norm", %s : tensor<f64>
+  ds.report "learning_rate", %s : tensor<f64>
+  ds.report "grad:w", %dw : tensor<16xf32>
+  ds.guard %s, %s, %s
+  ds.assign @w, %dw : tensor<16xf32>
+  ds.assign @frozen, %dw : tensor<16xf32>
+  ds.assign @updates, %s : tensor<f64>
   return
 }

@@ -84,6 +84,20 @@ TEST_F(Import, DeclaresParametersUnderTheirNames) {
         << op.getSymName().str();
 }
 
+// The names that patterns are matched against are those of the variables.
+TEST_F(Import, ParameterNamesAreThoseOfTheSpec) {
+  for (bool tied : {false, true}) {
+    Spec spec = smallSpec();
+    spec.model.tiedHead = tied;
+    auto module = import(spec);
+    ASSERT_TRUE(module);
+    std::vector<std::string> names;
+    for (auto variable : module->getOps<ds::VariableOp>())
+      names.push_back(variable.getSymName().str());
+    EXPECT_EQ(names, parameterNames(spec.model));
+  }
+}
+
 TEST_F(Import, BuildsThreePrograms) {
   auto module = import(smallSpec());
   ASSERT_TRUE(module);

@@ -83,6 +83,47 @@ TEST(Spec, SchedulesOfDeepSpeed) {
                        "'warmup_min_lr' is above the peak: warmup_min_lr 0.5"));
 }
 
+// Groups are found by pattern; the first that matches holds.
+TEST(Spec, ParameterGroups) {
+  Json spec = smallSpec();
+  spec["train"]["param_groups"] = Json::parse(R"([
+      {"match": "h.?.ln_*", "weight_decay": 0.5}, {"match": "w?e.weight", "frozen": true},
+      {"match": "*", "lr_scale": 0.25}])");
+  SpecResult r = readText(spec.dump());
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  const std::vector<ParamGroup> &groups = r.spec->train.groups;
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].weightDecay, 0.5);
+  EXPECT_FALSE(groups[0].lrScale);
+  EXPECT_TRUE(groups[1].frozen);
+  EXPECT_EQ(groups[2].lrScale, 0.25);
+  EXPECT_EQ(groupOf(groups, "h.1.ln_2.bias"), 0);
+  EXPECT_EQ(groupOf(groups, "h.10.ln_2.bias"), 2);
+  EXPECT_EQ(groupOf(groups, "wpe.weight"), 1);
+  EXPECT_EQ(groupOf(groups, "wpe.weights"), 2);
+  EXPECT_EQ(groupOf({groups[0], groups[1]}, "ln_f.bias"), -1);
+  EXPECT_EQ(groupOf({{"a*b*c"}}, "aXbXbc"), 0);
+  EXPECT_EQ(groupOf({{"a*b*c"}}, "aXbXcX"), -1);
+  EXPECT_EQ(groupOf({{""}}, ""), 0);
+  SpecResult second = readText(r.spec->resolved.dump());
+  ASSERT_TRUE(second.ok()) << second.errorText();
+  EXPECT_EQ(r.spec->resolved, second.spec->resolved);
+}
+
+TEST(Spec, LionHasBetasOfItsOwn) {
+  for (const char *type : {"Lion", "lion", "Lamb"}) {
+    Json spec = smallSpec();
+    spec["train"]["optimizer"]["type"] = type;
+    SpecResult r = readText(spec.dump());
+    ASSERT_TRUE(r.ok()) << r.errorText();
+    EXPECT_EQ(r.spec->train.beta2, std::string(type) == "Lamb" ? 0.999 : 0.99);
+  }
+  Json spec = smallSpec();
+  spec["train"]["optimizer"] =
+      Json::parse(R"({"type": "Lamb", "params": {"min_coeff": 2, "max_coeff": 1}})");
+  EXPECT_TRUE(hasError(readText(spec.dump()), "the limits of the trust ratio are reversed"));
+}
+
 TEST(Spec, SetOverridesAndSaysSo) {
   SpecResult r =
       readText(smallSpec().dump(),

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -147,6 +148,121 @@ TEST(Cases, AW09_NothingMovesAtRateZero) {
       if (variable.getRole() == ds::Role::Parameter)
         EXPECT_EQ(run[variable.getSymName().str()], before[variable.getSymName().str()]);
   }
+}
+
+/// A run with the transformer's matrices frozen, and decay.
+static Spec frozenSpec() {
+  Spec spec = tinySpec();
+  spec.train.weightDecay = 0.1;
+  spec.train.groups = {{"*.mlp.*", {}, {}, true}, {"wte.*", {}, {}, true}};
+  return spec;
+}
+
+// Frozen parameters keep their bits, decay or not, under every optimizer.
+TEST(Cases, AW06_FrozenParametersDoNotDecay) {
+  for (OptimizerKind kind :
+       {OptimizerKind::AdamW, OptimizerKind::Sgd, OptimizerKind::Lion, OptimizerKind::Lamb}) {
+    Spec spec = frozenSpec();
+    spec.train.optimizer = kind;
+    spec.train.schedule = ScheduleKind::Constant;
+    TinyRun run(spec);
+    ASSERT_TRUE(run.ok());
+    auto before = run.state();
+    for (int step = 0; step < 100; ++step)
+      ASSERT_TRUE(succeeded(run.step()));
+    int frozen = 0;
+    for (auto variable : run.module->getOps<ds::VariableOp>()) {
+      std::string name = variable.getSymName().str();
+      bool matched = name.find(".mlp.") != std::string::npos || name == "wte.weight";
+      if (variable.getRole() != ds::Role::Parameter) {
+        EXPECT_FALSE(matched) << name << " is state of a frozen parameter";
+        continue;
+      }
+      EXPECT_EQ(variable.getFrozen(), matched) << name;
+      EXPECT_EQ(run[name] == before[name], matched) << name;
+      frozen += matched;
+    }
+    EXPECT_EQ(frozen, 5);
+  }
+}
+
+//===-- optimizers whose step is worked out by hand --===//
+
+/// Values after one step of a run whose only trained parameter is ln_f.weight, with all of its
+/// state.
+static std::map<std::string, std::vector<double>> oneStep(Spec spec, const char *name,
+                                                          std::vector<double> &gradient) {
+  spec.train.groups = {{name}, {"*", {}, {}, true}};
+  TinyRun run(spec);
+  EXPECT_TRUE(run.ok());
+  auto outcome = run.step();
+  EXPECT_TRUE(succeeded(outcome));
+  gradient = outcome->reports[std::string("grad:") + name].values;
+  return run.state();
+}
+
+// LAMB: the step has the length of the weights times the rate, as long as the ratio stays within
+// its limits. The first direction is g / |g| an element.
+TEST(Optimizers, LambScalesByTheTrustRatio) {
+  Spec spec = tinySpec();
+  spec.train.optimizer = OptimizerKind::Lamb;
+  spec.train.lr = 0.01;
+  spec.train.eps = 1e-30;
+  std::vector<double> gradient;
+  for (double limit : {10.0, 0.5}) {
+    spec.train.mostTrust = limit;
+    auto after = oneStep(spec, "ln_f.weight", gradient);
+    // 12 weights of 1 and a direction of 12 ones: the ratio is 1 unless it is limited.
+    for (size_t i = 0; i < gradient.size(); ++i)
+      EXPECT_NEAR(after["ln_f.weight"][i],
+                  1 - 0.01 * std::min(1.0, limit) * (gradient[i] > 0 ? 1 : -1), 1e-12);
+  }
+  // Zero weights have no length: the ratio is 1, and they move.
+  auto after = oneStep(spec, "ln_f.bias", gradient);
+  for (size_t i = 0; i < gradient.size(); ++i)
+    EXPECT_NEAR(after["ln_f.bias"][i], 0.01 * (gradient[i] > 0 ? -1 : 1), 1e-12);
+}
+
+// Lion: one rate an element, in the direction against the gradient; the moment follows with beta2.
+TEST(Optimizers, LionStepsByTheSign) {
+  Spec spec = tinySpec();
+  spec.train.optimizer = OptimizerKind::Lion;
+  spec.train.lr = 0.01;
+  spec.train.beta2 = 0.99;
+  std::vector<double> gradient;
+  auto after = oneStep(spec, "ln_f.weight", gradient);
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    EXPECT_NEAR(after["ln_f.weight"][i], 1 - 0.01 * (gradient[i] > 0 ? 1 : -1), 1e-15);
+    EXPECT_NEAR(after["lion.m.ln_f.weight"][i], 0.01 * gradient[i], 1e-15);
+  }
+}
+
+// A group has its own rate and its own decay, whatever the shape of its members.
+TEST(Optimizers, GroupsHaveTheirOwnRateAndDecay) {
+  Spec spec = tinySpec();
+  spec.train.optimizer = OptimizerKind::Sgd;
+  spec.train.decoupledDecay = false;
+  spec.train.lr = 0.5;
+  spec.train.weightDecay = 0.25;
+  TinyRun plain(spec);
+  spec.train.groups = {{"ln_f.weight", 0.125, 0.5}, {"*.c_fc.weight", {}, 0.0}, {"wpe.*", 0.0, {}}};
+  TinyRun grouped(spec);
+  ASSERT_TRUE(plain.ok() && grouped.ok());
+  auto before = plain.state();
+  auto outcome = plain.step();
+  ASSERT_TRUE(succeeded(outcome));
+  ASSERT_TRUE(succeeded(grouped.step()));
+  auto gradient = [&](const char *name) {
+    return outcome->reports[std::string("grad:") + name].values;
+  };
+  for (size_t i = 0; i < 12; ++i)
+    EXPECT_NEAR(grouped["ln_f.weight"][i], 1 - 0.0625 * (gradient("ln_f.weight")[i] + 0.5), 1e-15);
+  auto inner = gradient("h.0.mlp.c_fc.weight");
+  for (size_t i = 0; i < inner.size(); ++i)
+    EXPECT_NEAR(grouped["h.0.mlp.c_fc.weight"][i],
+                before["h.0.mlp.c_fc.weight"][i] - 0.5 * inner[i], 1e-15);
+  EXPECT_EQ(grouped["wpe.weight"], before["wpe.weight"]);
+  EXPECT_EQ(grouped["wte.weight"], plain["wte.weight"]);
 }
 
 //===-- LR: schedules --===//
@@ -357,6 +473,53 @@ TEST(Cases, LS03_EvaluationIsWithoutSmoothing) {
 }
 
 //===-- CL: clipping --===//
+
+// Frozen parameters have no part in the norm: it is the norm of the gradients that exist.
+TEST(Cases, CL08_FrozenParametersAreNotInTheNorm) {
+  TinyRun run(frozenSpec());
+  ASSERT_TRUE(run.ok());
+  auto outcome = run.step();
+  ASSERT_TRUE(succeeded(outcome));
+  double sum = 0;
+  int gradients = 0;
+  for (const auto &[name, tensor] : outcome->reports)
+    if (name.rfind("grad:", 0) == 0) {
+      EXPECT_EQ(name.find(".mlp."), std::string::npos) << name;
+      ++gradients;
+      for (double g : tensor.values)
+        sum += g * g;
+    }
+  EXPECT_EQ(gradients, 11);
+  EXPECT_NEAR(outcome->reports["grad_norm"].item(), std::sqrt(sum), 1e-14);
+}
+
+// By value: no element moves a weight by more than the rate times the limit; the norm is what it
+// was.
+TEST(Cases, CL07_ClippingByValue) {
+  Spec spec = tinySpec();
+  spec.train.optimizer = OptimizerKind::Sgd;
+  spec.train.lr = 1;
+  TinyRun plain(spec);
+  spec.train.gradientClippingValue = 1e-3;
+  TinyRun clipped(spec);
+  ASSERT_TRUE(plain.ok() && clipped.ok());
+  auto before = plain.state();
+  auto a = plain.step(), b = clipped.step();
+  ASSERT_TRUE(succeeded(a) && succeeded(b));
+  EXPECT_EQ(a->reports["grad_norm"].item(), b->reports["grad_norm"].item());
+  int limited = 0;
+  for (auto variable : plain.module->getOps<ds::VariableOp>()) {
+    std::string name = variable.getSymName().str();
+    if (variable.getRole() != ds::Role::Parameter)
+      continue;
+    const std::vector<double> &g = a->reports["grad:" + name].values;
+    for (size_t i = 0; i < g.size(); ++i) {
+      EXPECT_NEAR(clipped[name][i], before[name][i] - std::clamp(g[i], -1e-3, 1e-3), 1e-15);
+      limited += std::abs(g[i]) > 1e-3;
+    }
+  }
+  EXPECT_GT(limited, 10);
+}
 
 // A zero gradient is not divided by its norm.
 TEST(Cases, CL07_ZeroGradientStaysZero) {

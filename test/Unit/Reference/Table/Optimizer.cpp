@@ -31,6 +31,40 @@ static Tensors sgdExpected(const Tensors &in, bool nesterov) {
   return {w, u};
 }
 
+static Tensors lionExpected(const Tensors &in) {
+  double clip = in[3].item(), rate = in[4].item(), beta1 = in[5].item(), beta2 = in[6].item();
+  Tensor w = in[0], m = in[2];
+  for (int64_t i = 0; i < w.count(); ++i) {
+    double g = in[1][i] * clip, c = g + beta1 * (m[i] - g);
+    w[i] -= in.size() > 7 ? rate * in[7].item() * w[i] : 0;
+    w[i] -= c == 0 ? 0 : std::copysign(rate, c);
+    m[i] = g + beta2 * (m[i] - g);
+  }
+  return {w, m};
+}
+
+static Tensors lambExpected(const Tensors &in) {
+  double clip = in[4].item(), beta1 = in[5].item(), beta2 = in[6].item(), eps = in[7].item();
+  double t = in[8].item() + 1, decay = in.size() > 9 ? in[9].item() : 0;
+  double root = std::sqrt(1 - std::pow(beta2, t));
+  Tensor d = in[0], m = in[2], v = in[3];
+  for (int64_t i = 0; i < d.count(); ++i) {
+    double g = in[1][i] * clip;
+    m[i] += (1 - beta1) * (g - m[i]);
+    v[i] += (1 - beta2) * (g * g - v[i]);
+    d[i] = d[i] * decay + m[i] / (std::sqrt(v[i]) / root + eps) / (1 - std::pow(beta1, t));
+  }
+  return {d, m, v};
+}
+
+static Tensors descendExpected(const Tensors &in) {
+  double rate = in[2].item(), decay = in.size() > 4 ? in[4].item() : 0;
+  Tensor w = in[0];
+  for (int64_t i = 0; i < w.count(); ++i)
+    w[i] = w[i] * (1 - rate * decay) - in[1][i] * rate * in[3].item();
+  return {w};
+}
+
 /// Tensor operands of `type`, then one f64 for each of `scalars`.
 static OpCase updateCase(const std::string &op, const std::string &label, const std::string &type,
                          unsigned tensors, unsigned results, const std::vector<double> &scalars,
@@ -57,7 +91,8 @@ static OpCase updateCase(const std::string &op, const std::string &label, const 
 }
 
 std::vector<OpRow> dsc::optable::optimizerRows() {
-  OpRow adam{"ds.adam_update", {}}, sgd{"ds.sgd_update", {}};
+  OpRow adam{"ds.adam_update", {}}, sgd{"ds.sgd_update", {}}, lion{"ds.lion_update", {}};
+  OpRow lamb{"ds.lamb_direction", {}}, descend{"ds.descend", {}}, clipped{"ds.clip_values", {}};
   for (std::string shape : {"1", "7", "17x60", "131", "5x1031"})
     for (bool decayed : {false, true})
       for (bool flag : {false, true}) {
@@ -83,6 +118,43 @@ std::vector<OpRow> dsc::optable::optimizerRows() {
                               scalars, flag ? "nesterov" : "");
         c.expected = [flag](const Tensors &in) { return sgdExpected(in, flag); };
         sgd.cases.push_back(std::move(c));
+        if (flag)
+          continue;
+        // clip, rate, beta1, beta2, decay
+        scalars = {0.75, 0.01, 0.9, 0.99};
+        if (decayed)
+          scalars.push_back(0.1);
+        c = updateCase("ds.lion_update", suffix, type, 3, 2, scalars, "");
+        c.expected = lionExpected;
+        lion.cases.push_back(std::move(c));
+        // clip, beta1, beta2, eps, updates, decay
+        scalars = {0.75, 0.9, 0.95, 1e-6, 6};
+        if (decayed)
+          scalars.push_back(0.1);
+        c = updateCase("ds.lamb_direction", suffix, type, 4, 3, scalars, "");
+        c.fills[3] = {.low = 0.01, .high = 1};
+        c.expected = lambExpected;
+        lamb.cases.push_back(std::move(c));
+        // rate, factor, decay
+        scalars = {0.01, 3};
+        if (decayed)
+          scalars.push_back(0.1);
+        c = updateCase("ds.descend", suffix, type, 2, 1, scalars, "");
+        c.expected = descendExpected;
+        descend.cases.push_back(std::move(c));
+        // clip, limit: bounds inside and outside of the elements
+        c = updateCase("ds.clip_values", suffix, type, 1, 1, {0.5, decayed ? 0.125 : 1}, "");
+        c.expected = [](const Tensors &in) -> Tensors {
+          Tensor result = in[0];
+          for (double &value : result.values)
+            if (in[2].item() > 0 && std::abs(value * in[1].item()) > in[2].item())
+              value = std::copysign(in[2].item() / in[1].item(), value);
+          return {result};
+        };
+        clipped.cases.push_back(c);
+        c.label = "no_limit_" + suffix;
+        c.fills[2] = {.exactly = {0}};
+        clipped.cases.push_back(std::move(c));
       }
-  return {adam, sgd};
+  return {adam, sgd, lion, lamb, descend, clipped};
 }

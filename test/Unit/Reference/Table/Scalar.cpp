@@ -136,5 +136,30 @@ std::vector<OpRow> dsc::optable::scalarRows() {
          .fills = {{0, scalar(value)}},
          .expected = [value](const Tensors &) -> Tensors { return {Tensor::scalar(value + 1)}; },
          .roundings = 0});
-  return {squares, norm, clip, rate, increment};
+  OpRow scale{"ds.scale_rate", {}}, trust{"ds.trust_ratio", {}};
+  scale.cases.push_back(
+      {.label = "of_a_group",
+       .operands = {"f64", "f64"},
+       .results = {"f64"},
+       .text = "ds.scale_rate $0, $1 : (#0, #1) -> @0",
+       .fills = {{0, scalar(3e-4)}, {1, scalar(0.25)}},
+       .expected = [](const Tensors &) -> Tensors { return {Tensor::scalar(7.5e-5)}; },
+       .roundings = 0});
+  struct Trust {
+    const char *label;
+    double weight, direction, ratio;
+  };
+  for (Trust c :
+       {Trust{"inside", 6, 4, 1.5}, Trust{"most", 400, 4, 10}, Trust{"least", 1, 400, 0.01},
+        Trust{"no_weight", 0, 4, 1}, Trust{"no_direction", 6, 0, 1}})
+    trust.cases.push_back(
+        {.label = c.label,
+         .operands = {"f64", "f64", "f64", "f64"},
+         .results = {"f64"},
+         .text = "ds.trust_ratio $0, $1, $2, $3 : (#0, #1, #2, #3) -> @0",
+         .fills =
+             {{0, scalar(c.weight)}, {1, scalar(c.direction)}, {2, scalar(0.01)}, {3, scalar(10)}},
+         .expected = [c](const Tensors &) -> Tensors { return {Tensor::scalar(c.ratio)}; },
+         .roundings = 0});
+  return {squares, norm, clip, rate, increment, scale, trust};
 }

@@ -124,4 +124,39 @@ def DS_IncrementOp : DS_ComputeOp<"increment", [NotDifferentiable, HasFlops, May
   let hasVerifier = 0;
 }
 
+def DS_ScaleRateOp : DS_ComputeOp<"scale_rate", [NotDifferentiable, HasFlops]> {
+  let summary = "The learning rate of a group of parameters";
+  let description = [{
+        result = rate * scale        in f64
+
+    Created by `ds-insert-optimizer`, once a group that has a scale; lowered by `ds-to-plan`.
+
+    Example:
+
+        %group = ds.scale_rate %rate, %scale : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  }];
+  let arguments = (ins DS_Scalar:$rate, DS_Scalar:$scale);
+  let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
+}
+
+def DS_TrustRatioOp : DS_ComputeOp<"trust_ratio", [NotDifferentiable, HasFlops]> {
+  let summary = "LAMB's ratio between the norms of a variable and of its direction";
+  let description = [{
+        result = weight > 0 and direction > 0 ? max(least, min(weight / direction, most)) : 1        in f64
+
+    The norms are results of `ds.global_norm`, so they are sums over fixed blocks and the same in every layout.
+
+    Created by `ds-insert-optimizer`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %ratio = ds.trust_ratio %weight, %direction, %least, %most
+            : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<f64>
+  }];
+  let arguments = (ins DS_Scalar:$weight, DS_Scalar:$direction, DS_Scalar:$least, DS_Scalar:$most);
+  let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
+}
+
 #endif // DSC_DIALECT_DS_SCALAR

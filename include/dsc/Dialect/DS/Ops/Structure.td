@@ -11,7 +11,9 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
   let description = [{
     Parameters carry their Hugging Face name without the `transformer.` prefix; optimizer state is named
     `<optimizer>.<slot>.<parameter>`, such as `adam.m.wte.weight`; the counter of applied updates `updates`.
-    `decay` marks members of the weight-decay group. `stddev` belongs to the `normal` initialiser:
+    `decay` marks members of the weight-decay group. A `frozen` parameter is never changed: it gets no gradient and
+    no optimizer state. `group` is the index of the entry of `train.param_groups` whose learning rate and decay
+    hold, -1 for none. `stddev` belongs to the `normal` initialiser:
     element i = stddev * Philox(init.seed, hash of the name, i).
 
     Parameters are created by `ds-import`, optimizer state and the counter by `ds-insert-optimizer`; each becomes
@@ -23,12 +25,13 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
 
     Constraints:
     - V1: `stddev` is positive and finite when `initializer` is `normal`, and 0 otherwise.
-    - V2: only parameters may be in the decay group.
+    - V2: only parameters may be in the decay group, frozen or in a group.
     - V3: the type has a static shape.
+    - V4: a frozen parameter is not in the decay group.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, DS_Role:$role,
                        DS_Initializer:$initializer, DefaultValuedAttr<F64Attr, "0.0">:$stddev,
-                       UnitAttr:$decay);
+                       UnitAttr:$decay, UnitAttr:$frozen, DefaultValuedAttr<SI64Attr, "-1">:$group);
   let assemblyFormat = "$role $sym_name `:` $type `=` $initializer attr-dict";
   let hasVerifier = 1;
 }
