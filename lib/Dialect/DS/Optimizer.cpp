@@ -74,7 +74,7 @@ LogicalResult LambDirectionOp::verify() {
 }
 int64_t LambDirectionOp::flops() { return (11 + (getDecay() ? 2 : 0)) * elements(getWeight()); }
 int64_t LambDirectionOp::inPlaceOperand(unsigned result) {
-  return result == 0 ? -1 : result + 1; // m, v
+  return result == 0 ? -1 : static_cast<int64_t>(result) + 1; // m, v
 }
 ShardingRule LambDirectionOp::shardingRule() { return updateRule(*this, 4); }
 

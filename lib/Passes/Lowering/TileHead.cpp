@@ -127,9 +127,10 @@ void TileHead::tile(Head head) {
     return;
   if (head.lossGrad && !hoistBefore(head.lossGrad.getSeed(), head.linear))
     return;
-  for (Value smoothing :
-       {head.loss.getSmoothing(), head.lossGrad ? head.lossGrad.getSmoothing() : Value()})
-    if (smoothing && !hoistBefore(smoothing, head.linear))
+  Value smoothing = head.loss.getSmoothing(),
+        gradSmoothing = head.lossGrad ? Value(head.lossGrad.getSmoothing()) : Value();
+  for (Value value : {smoothing, gradSmoothing})
+    if (value && !hoistBefore(value, head.linear))
       return;
   if (head.weightGrad && head.weightGrad.getInit() &&
       !hoistBefore(head.weightGrad.getInit(), head.linear))

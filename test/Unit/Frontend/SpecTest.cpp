@@ -102,9 +102,9 @@ TEST(Spec, ParameterGroups) {
   EXPECT_EQ(groupOf(groups, "wpe.weight"), 1);
   EXPECT_EQ(groupOf(groups, "wpe.weights"), 2);
   EXPECT_EQ(groupOf({groups[0], groups[1]}, "ln_f.bias"), -1);
-  EXPECT_EQ(groupOf({{"a*b*c"}}, "aXbXbc"), 0);
-  EXPECT_EQ(groupOf({{"a*b*c"}}, "aXbXcX"), -1);
-  EXPECT_EQ(groupOf({{""}}, ""), 0);
+  EXPECT_EQ(groupOf({{"a*b*c", {}, {}, false}}, "aXbXbc"), 0);
+  EXPECT_EQ(groupOf({{"a*b*c", {}, {}, false}}, "aXbXcX"), -1);
+  EXPECT_EQ(groupOf({{"", {}, {}, false}}, ""), 0);
   SpecResult second = readText(r.spec->resolved.dump());
   ASSERT_TRUE(second.ok()) << second.errorText();
   EXPECT_EQ(r.spec->resolved, second.spec->resolved);

@@ -192,7 +192,7 @@ TEST(Cases, AW06_FrozenParametersDoNotDecay) {
 /// state.
 static std::map<std::string, std::vector<double>> oneStep(Spec spec, const char *name,
                                                           std::vector<double> &gradient) {
-  spec.train.groups = {{name}, {"*", {}, {}, true}};
+  spec.train.groups = {{name, {}, {}, false}, {"*", {}, {}, true}};
   TinyRun run(spec);
   EXPECT_TRUE(run.ok());
   auto outcome = run.step();
@@ -245,7 +245,9 @@ TEST(Optimizers, GroupsHaveTheirOwnRateAndDecay) {
   spec.train.lr = 0.5;
   spec.train.weightDecay = 0.25;
   TinyRun plain(spec);
-  spec.train.groups = {{"ln_f.weight", 0.125, 0.5}, {"*.c_fc.weight", {}, 0.0}, {"wpe.*", 0.0, {}}};
+  spec.train.groups = {{"ln_f.weight", 0.125, 0.5, false},
+                       {"*.c_fc.weight", {}, 0.0, false},
+                       {"wpe.*", 0.0, {}, false}};
   TinyRun grouped(spec);
   ASSERT_TRUE(plain.ok() && grouped.ok());
   auto before = plain.state();
