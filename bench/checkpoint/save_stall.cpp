@@ -1,6 +1,7 @@
 //===- save_stall.cpp - how long a step waits for an asynchronous save -----===//
 // dsc-bench-save FOLDER [MIB [THREADS [ROUNDS]]]: saves a state of MIB mebibytes and, in turn with
-// that, copies as many bytes with as many threads. Prints medians in milliseconds and their ratio.
+// that, copies as many bytes with as many threads. Prints medians in milliseconds, their ratio, and
+// the same of the best rounds.
 #include "dsc/Runtime/Core/BackgroundSaver.h"
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
@@ -87,10 +88,14 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
-  std::printf("%s, %lld threads, %lld rounds: copy %.2f ms, stall of a save %.2f ms, ratio %.2f; "
-              "written after %.0f ms\n",
+  // A machine that others use makes medians jump; the best round is what the code can do.
+  double bestCopy = *std::min_element(copies.begin(), copies.end()),
+         bestStall = *std::min_element(stalls.begin(), stalls.end());
+  std::printf("%s, %lld threads, %lld rounds: copy %.2f ms, stall of a save %.2f ms, ratio %.2f "
+              "(best %.2f, %.2f, %.2f); written after %.0f ms\n",
               printBytes(layout.bytes).c_str(), static_cast<long long>(threads),
               static_cast<long long>(rounds), median(copies), median(stalls),
-              median(stalls) / median(copies), median(writes));
+              median(stalls) / median(copies), bestCopy, bestStall, bestStall / bestCopy,
+              median(writes));
   return 0;
 }

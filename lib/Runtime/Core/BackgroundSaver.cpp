@@ -5,6 +5,7 @@
 #include "dsc/Runtime/Monitor/StepLog.h"
 #include <csignal>
 #include <cstring>
+#include <immintrin.h>
 
 using namespace dsc;
 
@@ -51,6 +52,28 @@ BackgroundSaver::~BackgroundSaver() {
   thread.join();
 }
 
+/// memcpy past the caches: nothing reads the copy before the step goes on, and a target that is not
+/// fetched first saves a third of the traffic. The C library does so for large blocks only; most
+/// tensors are small ones.
+static void copyPastCaches(std::byte *to, const std::byte *from, uint64_t bytes) {
+  constexpr uint64_t line = 64;
+  uint64_t head = std::min(bytes, -reinterpret_cast<uintptr_t>(to) % line);
+  std::memcpy(to, from, head);
+  uint64_t at = head;
+  for (; at + line <= bytes; at += line) {
+    auto *target = reinterpret_cast<__m128i *>(to + at);
+    auto *source = reinterpret_cast<const __m128i *>(from + at);
+    __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1),
+            c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
+    _mm_stream_si128(target, a);
+    _mm_stream_si128(target + 1, b);
+    _mm_stream_si128(target + 2, c);
+    _mm_stream_si128(target + 3, d);
+  }
+  std::memcpy(to + at, from + at, bytes - at);
+  _mm_sfence(); // before another thread is told that it is there
+}
+
 void BackgroundSaver::copyState() {
   struct Copy {
     const BackgroundSaver *saver;
@@ -69,8 +92,8 @@ void BackgroundSaver::copyState() {
           uint64_t bytes = c.saver->layout.tensors[i].bytes();
           uint64_t from = std::max(begin, at), to = std::min(end, at + bytes);
           if (from < to)
-            std::memcpy(c.saver->copies[i] + (from - at), c.saver->memory[i] + (from - at),
-                        to - from);
+            copyPastCaches(c.saver->copies[i] + (from - at), c.saver->memory[i] + (from - at),
+                           to - from);
           at += bytes;
         }
       },

@@ -49,16 +49,23 @@ json dsc::notedSettings(const json &spec) {
 }
 
 /// Settings that may change between a checkpoint and the run that continues it; a trailing dot
-/// stands for everything below. `data.*.path`: the same data may lie elsewhere.
+/// stands for everything below. The place in the data counts whole batches, so how they are cut
+/// into micro-batches may change, as may what is kept for the backward pass. `data.*.path`: the
+/// same data may lie elsewhere.
 static constexpr std::string_view changeable[] = {"checkpoint.",
                                                   "evaluation.",
                                                   "init.",
                                                   "log.",
                                                   "train.epochs",
+                                                  "train.gradient_accumulation_steps",
                                                   "train.gradient_clipping",
+                                                  "train.memory_budget",
                                                   "train.optimizer.params.",
+                                                  "train.recompute",
+                                                  "train.reproducible",
                                                   "train.scheduler.",
-                                                  "train.steps"};
+                                                  "train.steps",
+                                                  "train.train_micro_batch_size_per_gpu"};
 
 static bool mayChange(const std::string &path) {
   if (path.starts_with("data.") && path.ends_with(".path"))
