@@ -1,7 +1,9 @@
-"""kill_and_resume.py FOLDER: ten steps against k steps, SIGKILL, resume, for every k from 0 to 9.
+"""kill_and_resume.py FOLDER [TRAIN [DROPOUT]]: ten steps against k steps, SIGKILL, resume, for every k from 0 to 9.
 
-strace kills the run as the checkpoint of step k + 1 is about to get its name: step k + 1 is in the log, its state is lost.
+TRAIN is JSON for the spec's `train`. strace kills the run as the checkpoint of step k + 1 is about to get its name:
+step k + 1 is in the log, its state is lost.
 """
+import json
 import pathlib
 import sys
 
@@ -9,7 +11,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Support
 from training_runs import Run, compile_plan, difference  # noqa: E402
 
 work = pathlib.Path(sys.argv[1])
-plan = compile_plan(work / "plan", 10, checkpoint={"keep": 20}, evaluation={"every": 4, "batches": 2})
+plan = compile_plan(work / "plan", 10, train=json.loads(sys.argv[2]) if len(sys.argv) > 2 else {},
+                    checkpoint={"keep": 20}, evaluation={"every": 4, "batches": 2},
+                    dropout=float(sys.argv[3]) if len(sys.argv) > 3 else 0)
 reference = Run(plan, work / "reference")
 reference.finish()
 expected = reference.outcome()

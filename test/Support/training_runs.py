@@ -8,7 +8,7 @@ import subprocess
 TIME_FIELDS = ("tokens_per_second", "step_ms")
 
 
-def compile_plan(folder, steps, train=None, checkpoint=None, evaluation=None, layers=2):
+def compile_plan(folder, steps, train=None, checkpoint=None, evaluation=None, layers=2, dropout=0):
     """Writes text and model.json into `folder`, compiles, returns the plan's path."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -17,7 +17,7 @@ def compile_plan(folder, steps, train=None, checkpoint=None, evaluation=None, la
     spec = {
         "schema_version": 1,
         "model": {"model_type": "gpt2", "n_layer": layers, "n_embd": 32, "n_head": 2, "n_positions": 32, "vocab_size": 257,
-                  "embd_pdrop": 0, "attn_pdrop": 0, "resid_pdrop": 0},
+                  "embd_pdrop": dropout, "attn_pdrop": dropout, "resid_pdrop": dropout},
         "data": {"train": [{"path": "text.txt", "format": "text"}], "seq_length": 32, "validation_fraction": 0.1},
         "train": {"train_batch_size": 4, "steps": steps, "gradient_clipping": 1.0,
                   "optimizer": {"type": "AdamW", "params": {"lr": 3e-3, "weight_decay": 0.1}},

@@ -1,5 +1,6 @@
 //===- Session.cpp - a plan file, opened for one run -----------------------===//
 #include "dsc/Runtime/Core/Session.h"
+#include "CheckpointIdentity.h"
 #include "dsc/Runtime/Checkpoint/Checkpoint.h"
 #include "dsc/Runtime/Checkpoint/Initializer.h"
 #include "dsc/Runtime/Core/Settings.h"
@@ -209,22 +210,20 @@ Status Session::loadCheckpoint(const std::string &path) {
   std::map<std::string_view, size_t> places;
   for (size_t i = 0; i < info->tensors.size(); ++i)
     places.emplace(info->tensors[i].name, i);
-  std::vector<std::byte *> data(info->tensors.size(), nullptr);
+  std::vector<std::byte *> data(info->tensors.size(), nullptr); // null: not wanted
   std::string errors;
-  const auto &variables = theExecutor->plan().variables;
-  for (size_t i = 0; i < variables.size(); ++i) {
-    if (variables[i].role != Kind::Parameter)
+  std::vector<size_t> indices;
+  std::vector<StateTensor> state = stateOf(theExecutor->plan(), indices);
+  for (size_t i = 0; i < state.size(); ++i) {
+    if (theExecutor->plan().variables[indices[i]].role != Kind::Parameter)
       continue;
-    auto place = places.find(variables[i].name);
+    auto place = places.find(state[i].name);
     if (place == places.end())
-      errors += "\n  '" + variables[i].name + "' is not in it";
-    else if (const StateTensor &tensor = info->tensors[place->second];
-             tensor.shape != variables[i].shape ||
-             tensor.bytes() !=
-                 static_cast<uint64_t>(elementsOf(variables[i]) * byteSize(variables[i].dtype)))
-      errors += "\n  '" + variables[i].name + "' has another shape or type in it";
+      errors += "\n  '" + state[i].name + "' is not in it";
+    else if (info->tensors[place->second] != state[i])
+      errors += "\n  '" + state[i].name + "' has another shape or type in it";
     else
-      data[place->second] = theExecutor->variable(i);
+      data[place->second] = theExecutor->variable(indices[i]);
   }
   if (!errors.empty())
     return inputError("the weights of checkpoint '" + path + "' do not fit the plan:" + errors);

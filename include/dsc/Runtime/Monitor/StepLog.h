@@ -48,7 +48,10 @@ public:
   /// Adds the loss to the last line.
   Status completeLast(double evalLoss);
   /// Length of the file, lines that wait included.
-  uint64_t size() const { return length + waiting.size(); }
+  uint64_t size() const {
+    std::lock_guard lock(mutex);
+    return length + waiting.size();
+  }
   /// Returns when all lines are on the disk; from any thread.
   Status sync();
 
@@ -60,7 +63,7 @@ private:
   int descriptor;
   uint64_t length = 0;
   std::string waiting;
-  std::mutex mutex;
+  mutable std::mutex mutex; ///< a save's thread syncs
 };
 
 /// What happened beside the steps (resumed, a save failed): one object a line in a file beside the
