@@ -1,8 +1,9 @@
-"""stop_signal.py FOLDER: SIGTERM and Ctrl-C at many moments, in steps and in evaluations; then --resume.
+"""stop_signal.py FOLDER [TRAIN]: SIGTERM and Ctrl-C at many moments, in steps and in evaluations; then --resume.
 
 Each stop saves a checkpoint (checkpoint.every is 0) and the final weights; the resumed run equals an undisturbed one,
-evaluations that a signal cut off included.
+evaluations that a signal cut off included. TRAIN is JSON for the spec's `train`.
 """
+import json
 import pathlib
 import random
 import signal
@@ -14,7 +15,8 @@ from training_runs import Run, compile_plan, difference  # noqa: E402
 
 work = pathlib.Path(sys.argv[1])
 # As much evaluation as training, so that signals fall into both.
-plan = compile_plan(work / "plan", 150, checkpoint={"every": 0}, evaluation={"every": 2, "batches": 2})
+plan = compile_plan(work / "plan", 150, train=json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}, checkpoint={"every": 0},
+                    evaluation={"every": 2, "batches": 2})
 
 
 def outcome(run):

@@ -22,14 +22,15 @@ static void declare(CLI::App &app, Arguments &a) {
   app.footer(
       "Examples:\n"
       "  dsrun plan.bin --threads=2 --log=run.jsonl       train, one line a step in run.jsonl\n"
+      "  dsrun plan.bin --resume                          go on after the newest checkpoint\n"
       "  dsrun plan.bin --generate=\"In the beginning\"     text from the trained weights\n"
       "Without --evaluate, --logits or --generate the plan is trained. A plan holds native code: "
       "run\n"
       "only plans that you trust. Paths are relative to the current folder.\n"
       "Exit codes: 0 ok, 1 data or weights wrong or absent, 2 usage, 3 not enough memory, 4 loss "
       "or\n"
-      "gradient not finite, 6 plan damaged or for another CPU, final save failed, 128+n ended by\n"
-      "signal n after saving");
+      "gradient not finite, 6 plan or checkpoint damaged or foreign, final save failed,\n"
+      "128+n ended by signal n after saving");
   app.set_version_flag("--version", std::string("dsrun ") + DSC_VERSION);
   app.add_option("PLAN", a.run.plan, "plan.bin, as dsc wrote it")->required();
 
