@@ -1,5 +1,6 @@
 //===- HalfFloat.cpp - f16 and bf16 ------------------------------------------===//
 #include "dsc/Support/HalfFloat.h"
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -39,3 +40,19 @@ uint16_t dsc::floatToHalf(float value) {
   rest += 0xfff + (rest >> 13 & 1);
   return static_cast<uint16_t>(sign | ((rest - 0x38000000) >> 13));
 }
+
+/// `value` as a multiple of the last place of a format with `bits` significant bits, whose smallest
+/// denormal is 2^`least`; infinite from `limit` on.
+static double roundTo(double value, int bits, int least, double limit) {
+  if (!std::isfinite(value) || value == 0)
+    return value;
+  int exponent;
+  std::frexp(value, &exponent); // value = m 2^exponent with 1/2 <= |m| < 1
+  int place = std::max(exponent - bits, least);
+  // Scaling by a power of two is exact.
+  double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -place)), place);
+  return std::fabs(rounded) < limit ? rounded : std::copysign(HUGE_VAL, value);
+}
+
+double dsc::roundToHalf(double value) { return roundTo(value, 11, -24, 0x1p16); }
+double dsc::roundToBfloat(double value) { return roundTo(value, 8, -133, 0x1p128); }

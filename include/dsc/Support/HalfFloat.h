@@ -15,6 +15,11 @@ float bfloatToFloat(uint16_t bits);
 uint16_t floatToHalf(float value);
 uint16_t floatToBfloat(float value);
 
+/// The nearest f16 or bf16 to a number, ties to even: one rounding, where by way of float there
+/// would be two. Overflow to infinity; NaN and infinities stay.
+double roundToHalf(double value);
+double roundToBfloat(double value);
+
 } // namespace dsc
 
 #endif // DSC_SUPPORT_HALFFLOAT_H

@@ -47,3 +47,23 @@ TEST(HalfFloat, RoundsToNearestEven) {
   EXPECT_EQ(halfToFloat(floatToHalf(65519.9f)), 65504.0f);
   EXPECT_TRUE(std::isinf(halfToFloat(floatToHalf(65520.0f))));
 }
+
+TEST(HalfFloat, NumbersInDoubleAreRoundedOnce) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 500000; ++i) {
+    uint64_t bits = random();
+    // Two in three near what the types hold, some of them a hair beside a tie.
+    if (i % 3)
+      bits = (bits & 0x800fffffffffffff) | (1023 - 140 + (bits >> 52) % 280) << 52;
+    if (i % 3 == 2)
+      bits = (bits & 0xfffffe0000000000) | 0x0000020000000000 | random() % 3;
+    double x = std::bit_cast<double>(bits);
+    if (std::isnan(x))
+      continue;
+    EXPECT_EQ(roundToHalf(x), rounded(x, 11, -14, 65520)) << x;
+    EXPECT_EQ(roundToBfloat(x), rounded(x, 8, -126, std::ldexp(1.0, 128))) << x;
+  }
+  // By way of float this one would be a tie, and go to the even neighbour 1.
+  EXPECT_EQ(roundToHalf(1 + 0x1p-11 + 0x1p-40), 1 + 0x1p-10);
+  EXPECT_EQ(halfToFloat(floatToHalf(static_cast<float>(1 + 0x1p-11 + 0x1p-40))), 1);
+}
