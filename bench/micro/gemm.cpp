@@ -3,6 +3,7 @@
 // median over rounds.
 #include "dsc/Codegen/KernelRunner.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/HalfFloat.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,8 +23,8 @@ using namespace dsc;
 static llvm::cl::list<std::string> workloads(
     llvm::cl::Positional, llvm::cl::OneOrMore,
     llvm::cl::desc(
-        "<workload>...: nn:MxNxK, nt:MxNxK, ig:MxNxK, igt:MxNxK, wg:MxNxK, wgt:MxNxK or a "
-        ".mlir file with one ds op in a function"));
+        "<workload>...: nn:MxNxK, nt:MxNxK, ig:MxNxK, igt:MxNxK, wg:MxNxK, wgt:MxNxK, each also "
+        "as nn:MxNxK:f16 or :bf16, or a .mlir file with one ds op in a function"));
 static llvm::cl::opt<std::string> targetName("target", llvm::cl::init("native"),
                                              llvm::cl::desc("instruction set, x86-64-v2 to v4"));
 static llvm::cl::opt<unsigned> threads("workers", llvm::cl::init(1), llvm::cl::desc("threads"));
@@ -40,7 +41,9 @@ static llvm::cl::opt<std::string> imageFile("image",
 /// MLIR text of a shorthand, or the text of a file. M, N, K are rows, columns and depth of the
 /// product itself.
 static std::string textOf(StringRef workload) {
-  auto [kind, sizes] = workload.split(':');
+  auto [kind, rest] = workload.split(':');
+  auto [sizes, given] = rest.split(':');
+  std::string type = given.empty() ? "f32" : given.str();
   SmallVector<StringRef> parts;
   sizes.split(parts, 'x');
   int64_t m, n, k;
@@ -49,11 +52,12 @@ static std::string textOf(StringRef workload) {
     auto file = llvm::MemoryBuffer::getFile(workload, /*IsText=*/true);
     return file ? (*file)->getBuffer().str() : std::string();
   }
-  auto tensor = [](int64_t rows, int64_t columns) {
-    return llvm::formatv("tensor<{0}x{1}xf32>", rows, columns).str();
+  auto tensor = [](int64_t rows, int64_t columns, StringRef element) {
+    return llvm::formatv("tensor<{0}x{1}x{2}>", rows, columns, element).str();
   };
-  std::string a = tensor(m, k), b = tensor(k, n), bT = tensor(n, k), aT = tensor(k, m),
-              c = tensor(m, n);
+  // Gradients of weights are f32 whatever they are made from.
+  std::string a = tensor(m, k, type), b = tensor(k, n, type), bT = tensor(n, k, type),
+              aT = tensor(k, m, type), c = tensor(m, n, kind.starts_with("wg") ? "f32" : type);
   std::string op, x, y;
   if (kind == "nn" || kind == "nt")
     op = "ds.linear", x = a, y = kind == "nt" ? bT : b;
@@ -162,9 +166,15 @@ bool Workload::prepare(StringRef workload, const Target &target, const Settings 
     arguments.push_back(values);
   }
   // Token ids and labels: small and not negative.
-  for (auto [i, type] : llvm::enumerate(op->getOperandTypes()))
+  for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
+    auto shaped = cast<ShapedType>(type);
+    auto *halves = static_cast<uint16_t *>(arguments[i]);
+    for (int64_t e = 0; shaped.getElementTypeBitWidth() == 16 && e < shaped.getNumElements(); ++e)
+      halves[e] = shaped.getElementType().isF16() ? floatToHalf(uniform(random))
+                                                  : floatToBfloat(uniform(random));
     if (cast<ShapedType>(type).getElementType().isInteger(32))
       std::fill_n(static_cast<int32_t *>(arguments[i]), cast<ShapedType>(type).getNumElements(), 1);
+  }
 
   repeat(1);
   times = std::max<int64_t>(1, static_cast<int64_t>(settings.seconds / repeat(1)));

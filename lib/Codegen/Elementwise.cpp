@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - kernels of add, activation and its gradient -------===//
+//===- Elementwise.cpp - kernels of add, activation, its gradient, cast ----===//
 // Items are blocks of elements; every element is read before anything is stored at its place, so a
 // result may lie over an operand.
 #include "ElementLoop.h"
@@ -51,8 +51,16 @@ class ActivationGradGenerator : public ElementwiseGenerator {
   }
 };
 
+/// Loading widens, storing narrows.
+class CastGenerator : public ElementwiseGenerator {
+  Value element(KernelBuilder &, Operation *, ValueRange operands) const override {
+    return operands[0];
+  }
+};
+
 } // namespace
 
+GeneratorPointer dsc::createCastGenerator() { return std::make_unique<CastGenerator>(); }
 GeneratorPointer dsc::createAddGenerator() { return std::make_unique<AddGenerator>(); }
 GeneratorPointer dsc::createActivationGenerator() {
   return std::make_unique<ActivationGenerator>();

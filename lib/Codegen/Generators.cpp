@@ -20,6 +20,7 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.add"] = createAddGenerator();
     map["ds.activation"] = createActivationGenerator();
     map["ds.activation_grad"] = createActivationGradGenerator();
+    map["ds.cast"] = createCastGenerator();
     map["ds.embedding"] = createEmbeddingGenerator();
     map["ds.embedding_grad"] = createEmbeddingGradGenerator();
     map["ds.position_grad"] = createPositionGradGenerator();
@@ -52,6 +53,14 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
   return found == generators.end() ? nullptr : found->second.get();
 }
 
+MemRefType dsc::kernelMemory(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  Type element = tensor.getElementType();
+  if (element.isBF16())
+    element = IntegerType::get(type.getContext(), 16);
+  return MemRefType::get(tensor.getShape(), element);
+}
+
 FailureOr<func::FuncOp> dsc::generateKernel(ModuleOp module, StringRef name, Operation *op,
                                             ArrayRef<int64_t> resultArgument,
                                             const Target &target) {
@@ -62,17 +71,13 @@ FailureOr<func::FuncOp> dsc::generateKernel(ModuleOp module, StringRef name, Ope
   context->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect,
                        memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
 
-  auto memory = [](Type type) -> Type {
-    auto tensor = cast<RankedTensorType>(type);
-    return MemRefType::get(tensor.getShape(), tensor.getElementType());
-  };
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   SmallVector<Type> inputs;
   for (Type type : op->getOperandTypes())
-    inputs.push_back(memory(type));
+    inputs.push_back(kernelMemory(type));
   for (auto [result, argument] : llvm::zip_equal(op->getResults(), resultArgument))
     if (argument >= static_cast<int64_t>(inputs.size()))
-      inputs.push_back(memory(result.getType()));
+      inputs.push_back(kernelMemory(result.getType()));
   Type index = builder.getIndexType();
   Type workspace = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
   inputs.append({index, index, workspace});

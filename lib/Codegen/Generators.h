@@ -20,6 +20,7 @@ GeneratorPointer createBiasGradGenerator();
 GeneratorPointer createAddGenerator();
 GeneratorPointer createActivationGenerator();
 GeneratorPointer createActivationGradGenerator();
+GeneratorPointer createCastGenerator();
 
 // Token and position tables.
 GeneratorPointer createEmbeddingGenerator();

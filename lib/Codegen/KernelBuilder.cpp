@@ -1,5 +1,5 @@
 //===- KernelBuilder.cpp - constants, arithmetic, memory, reductions -------===//
-// Loops are in KernelBuilderLoops.cpp.
+// Loops are in KernelBuilderLoops.cpp, two-byte floats in KernelBuilderHalf.cpp.
 #include "KernelBuilder.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -8,6 +8,8 @@
 using namespace mlir;
 using namespace dsc;
 
+/// What memory holds as f16 or, as integers, bf16.
+static bool isHalf(Type element) { return element.isF16() || element.isInteger(16); }
 static bool isFloat(Value value) { return isa<FloatType>(getElementTypeOrSelf(value)); }
 
 KernelBuilder::KernelBuilder(func::FuncOp kernel, const Target &target)
@@ -184,26 +186,40 @@ Value KernelBuilder::linear(Value i, int64_t stride, Value j) {
   return j ? add(offset, j) : offset;
 }
 
+static Type elementIn(Value memory) { return cast<MemRefType>(memory.getType()).getElementType(); }
+
 Value KernelBuilder::load(Value memory, Value offset) {
-  return memref::LoadOp::create(builder_, loc_, memory, offset);
+  Value value = memref::LoadOp::create(builder_, loc_, memory, offset);
+  return isHalf(elementIn(memory)) ? widen(value) : value;
 }
 
 void KernelBuilder::store(Value value, Value memory, Value offset) {
+  Type element = elementIn(memory);
+  if (isHalf(element) && value.getType() != element)
+    value = narrow(value, element);
   memref::StoreOp::create(builder_, loc_, value, memory, offset);
 }
 
 Value KernelBuilder::loadVector(Value memory, Value offset, Value mask, int64_t lanes) {
-  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  Type element = elementIn(memory);
   if (mask && !lanes)
     lanes = cast<VectorType>(mask.getType()).getNumElements();
+  if (isHalf(element) && !lanes)
+    lanes = this->lanes();
   VectorType type = vectorType(element, lanes);
+  Value vector;
   if (!mask)
-    return vector::LoadOp::create(builder_, loc_, type, memory, offset);
-  return vector::MaskedLoadOp::create(builder_, loc_, type, memory, offset, mask,
-                                      constant(type, 0));
+    vector = vector::LoadOp::create(builder_, loc_, type, memory, offset);
+  else
+    vector =
+        vector::MaskedLoadOp::create(builder_, loc_, type, memory, offset, mask, constant(type, 0));
+  return isHalf(element) ? widen(vector) : vector;
 }
 
 void KernelBuilder::storeVector(Value vector, Value memory, Value offset, Value mask) {
+  Type element = elementIn(memory);
+  if (isHalf(element) && getElementTypeOrSelf(vector) != element)
+    vector = narrow(vector, element);
   if (mask)
     vector::MaskedStoreOp::create(builder_, loc_, memory, offset, mask, vector);
   else
@@ -224,6 +240,8 @@ void KernelBuilder::storeLanes(Value vector, Value memory, Value offset, int64_t
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements(), done = 0;
   if (count >= lanes)
     return storeVector(vector, memory, offset);
+  if (Type element = elementIn(memory); isHalf(element))
+    vector = narrow(vector, element); // at once, not piece by piece
   for (int64_t piece = lanes / 2; piece >= 2; piece /= 2)
     if (count & piece) {
       Value part =
@@ -237,11 +255,12 @@ void KernelBuilder::storeLanes(Value vector, Value memory, Value offset, int64_t
 }
 
 Value KernelBuilder::loadLanes(Value memory, Value offset, int64_t count, int64_t lanes) {
-  Type element = cast<MemRefType>(memory.getType()).getElementType();
-  VectorType type = vectorType(element, lanes);
-  if (count >= type.getNumElements())
+  Type element = elementIn(memory);
+  if (!lanes)
+    lanes = isHalf(element) ? this->lanes() : vectorType(element).getNumElements();
+  if (count >= lanes)
     return loadVector(memory, offset, {}, lanes);
-  return loadVector(memory, offset, mask(index(count), type.getNumElements()));
+  return loadVector(memory, offset, mask(index(count), lanes));
 }
 
 Value KernelBuilder::reduce(Value vector, function_ref<Value(Value, Value)> combine) {

@@ -78,8 +78,14 @@ public:
   /// i * stride + j
   Value linear(Value i, int64_t stride, Value j = {});
 
+  /// f16 or bf16 to f32, exact. i16 is bf16 as memory holds it.
+  Value widen(Value halves);
+  /// f32 to f16, bf16 or i16: to nearest, ties to even; above the largest to infinity; NaN stays NaN.
+  Value narrow(Value floats, mlir::Type element);
+
   // Memory. Offsets count elements of a flat memref; a null mask means all lanes, masked lanes read
-  // as 0.
+  // as 0. Kernels compute in f32: what memory holds as f16 or bf16 is widened when it is loaded,
+  // and narrowed when it is stored, here and nowhere else.
   Value load(Value memory, Value offset);
   void store(Value value, Value memory, Value offset);
   Value loadVector(Value memory, Value offset, Value mask = {}, int64_t lanes = 0);

@@ -109,7 +109,8 @@ FailureOr<std::unique_ptr<KernelRunner>> KernelRunner::create(Operation *op, con
   for (OpResult result : op->getResults()) {
     unsigned r = result.getResultNumber();
     int64_t operand = aliasing ? aliasing.inPlaceOperand(r) : -1;
-    if (operand >= 0 && !inPlace && !aliasing.mustAlias(r))
+    if (operand >= 0 && ((!inPlace && !aliasing.mustAlias(r)) ||
+                         op->getOperand(operand).getType() != result.getType()))
       operand = -1;
     if (operand < 0) {
       operand = runner->argumentBytes_.size();

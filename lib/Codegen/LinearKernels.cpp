@@ -14,8 +14,10 @@ namespace {
 /// Rows and length of the last dimension.
 struct Matrix {
   int64_t rows, columns;
+  bool half; ///< two bytes an element
   explicit Matrix(Value value) {
     auto type = cast<RankedTensorType>(value.getType());
+    half = type.getElementTypeBitWidth() == 16;
     columns = type.getShape().back();
     rows = type.getNumElements() / columns;
   }
@@ -43,6 +45,7 @@ protected:
                           builder.flat(b),
                           builder.flat(c),
                           {},
+                          {},
                           {}};
     emitter.emit(splitMatmul(product));
     builder.finish();
@@ -53,7 +56,8 @@ class LinearGenerator final : public MatmulGenerator {
   MatmulShape shape(Operation *op) const override {
     auto linear = cast<ds::LinearOp>(op);
     Matrix input(linear.getInput()), result(linear.getResult());
-    return {input.rows, result.columns, input.columns, false, linear.getTransposeWeight()};
+    return {input.rows, result.columns, input.columns, false, linear.getTransposeWeight(),
+            result.half};
   }
   void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
                 const Target &target) const override {
@@ -85,7 +89,8 @@ class LinearInputGradGenerator final : public MatmulGenerator {
     auto linear = cast<ds::LinearInputGradOp>(op);
     Matrix gradient(linear.getGradient()), result(linear.getResult());
     // The weight [k, n] is read as its transpose: this product sums over n.
-    return {gradient.rows, result.columns, gradient.columns, false, !linear.getTransposeWeight()};
+    return {gradient.rows, result.columns, gradient.columns, false, !linear.getTransposeWeight(),
+            result.half};
   }
   void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
                 const Target &target) const override {

@@ -15,6 +15,8 @@ static constexpr int64_t kItemRows = 12, kItemColumns = 32;
 static constexpr int64_t kDepth = 256;
 /// Floats of A packed at a time: 1 MiB, read as one stream from a cache.
 static constexpr int64_t kBlockFloats = 262144;
+/// Most floats of B packed at a time where k is not cut into blocks: 16 MiB.
+static constexpr int64_t kWholeDepthFloats = 4194304;
 
 /// Size of the longest run when `size` is dealt in items to `threads`.
 static int64_t longestRun(int64_t size, int64_t itemSize, int64_t threads) {
@@ -52,7 +54,9 @@ MatmulTiling dsc::tileMatmul(const MatmulShape &shape, const Target &target) {
   tiling.nr = 2 * lanes;
   tiling.mr = !target.fma ? 4 : target.registers >= 32 ? 12 : 6;
   // Blocks of k of equal length, whole vectors but the last.
-  const int64_t blocks = ceilDiv(shape.k, kDepth);
+  // A C of two bytes an element cannot hold sums in between: there the block is all of k, and the
+  // panels of B come from the L2 cache.
+  const int64_t blocks = shape.halfC ? 1 : ceilDiv(shape.k, kDepth);
   tiling.kc = blocks == 1 ? shape.k : roundUp(ceilDiv(shape.k, blocks), 16);
   tiling.nc = roundUp(std::min<int64_t>(shape.n, 3072), kItemColumns);
   const int64_t rows = roundUp(shape.m, kItemRows);
@@ -61,15 +65,24 @@ MatmulTiling dsc::tileMatmul(const MatmulShape &shape, const Target &target) {
     tiling.mc = rows;
     tiling.nb = std::min(tiling.nc, std::max<int64_t>(64, tiling.nr));
   } else {
-    tiling.mc = roundDown(kBlockFloats / 4 / tiling.kcPadded(), kItemRows);
+    tiling.mc = std::max(roundDown(kBlockFloats / 4 / tiling.kcPadded(), kItemRows), kItemRows);
     tiling.nb = tiling.nc;
+    if (shape.halfC)
+      tiling.nb = std::min(
+          tiling.nb,
+          std::max(roundDown(kWholeDepthFloats / tiling.kcPadded(), kItemColumns), kItemColumns));
   }
+  if (shape.halfC)
+    tiling.tileFloats = tiling.mr * tiling.nr;
   return tiling;
 }
 
 void MatmulEmitter::emit(const MatmulSplit &split) {
   packedA = b.workspace(4 * tiling.packedBFloats(), tiling.packedAFloats());
   packedB = b.workspace(0, tiling.packedBFloats());
+  if (tiling.tileFloats)
+    tileSums =
+        b.workspace(4 * (tiling.packedBFloats() + tiling.packedAFloats()), tiling.tileFloats);
   const int64_t size = split.columns ? shape.n : shape.m;
   Value low = b.mul(b.begin(), b.index(split.itemSize));
   Value high = b.min(b.mul(b.end(), b.index(split.itemSize)), b.index(size));

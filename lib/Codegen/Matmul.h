@@ -14,8 +14,9 @@ namespace dsc {
 /// The product's shape and how its operands lie in memory (row-major, contiguous).
 struct MatmulShape {
   int64_t m, n, k;
-  bool transposeA; ///< A is stored [k, m], else [m, k]
-  bool transposeB; ///< B is stored [n, k], else [k, n]
+  bool transposeA;    ///< A is stored [k, m], else [m, k]
+  bool transposeB;    ///< B is stored [n, k], else [k, n]
+  bool halfC = false; ///< C is f16 or bf16: sums are whole before they are stored
 };
 
 /// How a product is dealt out; the same on every target, since items are part of the plan.
@@ -36,7 +37,9 @@ struct MatmulTiling {
   int64_t kcPadded() const { return (kc + 15) / 16 * 16; }
   int64_t packedBFloats() const { return kcPadded() * nb; }
   int64_t packedAFloats() const { return kcPadded() * mc; }
-  int64_t workspaceBytes() const { return 4 * (packedAFloats() + packedBFloats()); }
+  /// A tile of sums, on its way through a long epilogue to a C of two bytes an element.
+  int64_t tileFloats = 0;
+  int64_t workspaceBytes() const { return 4 * (packedAFloats() + packedBFloats() + tileFloats); }
 };
 
 MatmulSplit splitMatmul(const MatmulShape &shape);
@@ -55,14 +58,14 @@ struct MatmulEpilogue {
   bool heavy = false;
 };
 
-/// Operands and state of one product under construction. A, B, C: flat memrefs of f32.
+/// Operands and state of one product under construction. A, B, C: flat memrefs of f32, f16 or bf16.
 struct MatmulEmitter {
   KernelBuilder &b;
   const MatmulShape shape;
   const MatmulTiling tiling;
   const MatmulEpilogue &epilogue;
   Value sourceA, sourceB, result;
-  Value packedA, packedB;
+  Value packedA, packedB, tileSums;
 
   /// The nest over all blocks of C of items [begin, end).
   void emit(const MatmulSplit &split);

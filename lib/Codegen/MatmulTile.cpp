@@ -32,10 +32,11 @@ void MatmulEmitter::emitTile(Value k0, Value kc, Value row, Value panelA, Value 
 
   // The lines of C arrive while the products are summed; rows that do not start on a line end on
   // another.
+  const int64_t line = shape.halfC ? 32 : 16;
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; c += 16)
+    for (int64_t c = 0; c < columns; c += line)
       b.prefetch(result, b.add(origin, b.index(r * shape.n + c)), /*write=*/true);
-    if (shape.n % 16 && columns > 1)
+    if (shape.n % line && columns > 1)
       b.prefetch(result, b.add(origin, b.index(r * shape.n + columns - 1)), /*write=*/true);
   }
 
@@ -93,7 +94,8 @@ void MatmulEmitter::emitTile(Value k0, Value kc, Value row, Value panelA, Value 
     b.forRange(b.index(0), b.index(rows), 1, [&](Value r) {
       for (int64_t v = 0; v < vectors; ++v) {
         Value at = b.add(b.linear(r, shape.n, origin), b.index(v * lanes));
-        Value sum = b.loadLanes(result, at, count(v));
+        Value sum = tileSums ? b.loadVector(tileSums, b.linear(r, tiling.nr, b.index(v * lanes)))
+                             : b.loadLanes(result, at, count(v));
         Value finished = epilogue.finish(b, sum, b.add(column, b.index(v * lanes)), at, count(v));
         b.storeLanes(finished, result, at, count(v));
       }
@@ -114,7 +116,11 @@ void MatmulEmitter::emitTile(Value k0, Value kc, Value row, Value panelA, Value 
   };
   if (!epilogue.finish)
     return store(sums);
-  if (epilogue.heavy || !oneBlock)
+  if (epilogue.heavy && tileSums)
+    forEach([&](int64_t r, int64_t v) {
+      b.storeVector(sums[r * vectors + v], tileSums, b.index(r * tiling.nr + v * lanes));
+    });
+  else if (epilogue.heavy || !oneBlock)
     store(sums);
   if (epilogue.heavy)
     whenLast(finishStored);

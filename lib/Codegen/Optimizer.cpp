@@ -60,7 +60,10 @@ public:
       Value change = b.div(b.mul(step, m), scale);
       if (decay && adam.getDecoupled())
         change = b.fma(decay, w, change); // so that w is rounded once
-      b.storeVector(b.sub(w, change), b.flat(resultArgument[0]), at, mask);
+      w = b.sub(w, change);
+      b.storeVector(w, b.flat(resultArgument[0]), at, mask);
+      if (adam.getNewHalf())
+        b.storeVector(w, b.flat(resultArgument[3]), at, mask);
       b.storeVector(m, b.flat(resultArgument[1]), at, mask);
       b.storeVector(v, b.flat(resultArgument[2]), at, mask);
     });
@@ -84,7 +87,10 @@ public:
         g = b.fma(decay, w, g);
       Value velocity = b.fma(momentum, b.loadVector(b.flat(2), at, mask), g);
       Value step = sgd.getNesterov() ? b.fma(momentum, velocity, g) : velocity;
-      b.storeVector(b.fma(rate, step, w), b.flat(resultArgument[0]), at, mask);
+      w = b.fma(rate, step, w);
+      b.storeVector(w, b.flat(resultArgument[0]), at, mask);
+      if (sgd.getNewHalf())
+        b.storeVector(w, b.flat(resultArgument[2]), at, mask);
       b.storeVector(velocity, b.flat(resultArgument[1]), at, mask);
     });
     b.finish();

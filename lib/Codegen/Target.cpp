@@ -26,9 +26,12 @@ const std::vector<Target> &dsc::allTargets() {
   static const std::string featuresV4 =
       featuresV3 + ",+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl";
   static const std::vector<Target> targets = {
-      {"x86-64-v2", flagsV2, featuresV2, /*vectorBits=*/128, /*fma=*/false, /*registers=*/16},
-      {"x86-64-v3", flagsV3, featuresV3, /*vectorBits=*/256, /*fma=*/true, /*registers=*/16},
-      {"x86-64-v4", flagsV4, featuresV4, /*vectorBits=*/512, /*fma=*/true, /*registers=*/32},
+      {"x86-64-v2", flagsV2, featuresV2, /*vectorBits=*/128, /*fma=*/false, /*registers=*/16,
+       /*f16c=*/false},
+      {"x86-64-v3", flagsV3, featuresV3, /*vectorBits=*/256, /*fma=*/true, /*registers=*/16,
+       /*f16c=*/true},
+      {"x86-64-v4", flagsV4, featuresV4, /*vectorBits=*/512, /*fma=*/true, /*registers=*/32,
+       /*f16c=*/true},
   };
   return targets;
 }

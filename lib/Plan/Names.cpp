@@ -28,7 +28,7 @@ const char *plan::nameOf(DType type) {
 const char *plan::nameOf(Kind kind) {
   static const char *const names[] = {"parameter", "gradient",       "optimizer_state",
                                       "counter",   "hyperparameter", "input",
-                                      "output",    "activation"};
+                                      "output",    "activation",     "working_copy"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -44,7 +44,7 @@ const char *plan::nameOf(Init init) {
 
 bool plan::isPersistent(Kind kind) {
   return kind == Kind::Parameter || kind == Kind::OptimizerState || kind == Kind::Counter ||
-         kind == Kind::Hyperparameter;
+         kind == Kind::Hyperparameter || kind == Kind::WorkingCopy;
 }
 
 bool plan::isState(Kind kind) {
@@ -58,6 +58,7 @@ bool plan::isState(Kind kind) {
   case Kind::Input:
   case Kind::Output:
   case Kind::Activation:
+  case Kind::WorkingCopy:
     return false;
   }
   return false;

@@ -148,7 +148,26 @@ private:
                               nameOf(variable.initializer));
       variableOf[variable.name] = &variable;
     }
+    for (size_t i = 0; i < plan.variables.size(); ++i)
+      if (plan.variables[i].role == Kind::WorkingCopy && workingCopy(i))
+        return true;
     return false;
+  }
+
+  bool workingCopy(size_t i) {
+    const Variable &copy = plan.variables[i];
+    std::string_view name = copy.name;
+    const Variable *parameter = nullptr;
+    if (name.starts_with(workingCopyPrefix))
+      if (auto found = variableOf.find(std::string(name.substr(workingCopyPrefix.size())));
+          found != variableOf.end())
+        parameter = found->second;
+    bool half = copy.dtype == DType::F16 || copy.dtype == DType::BF16;
+    if (half && parameter && parameter->role == Kind::Parameter && parameter->dtype == DType::F32 &&
+        parameter->shape == copy.shape)
+      return false;
+    return broken({Place::Variable, i}, "[copy] working copy " + quote(copy.name) +
+                                            " is not a parameter of f32 in two bytes");
   }
 
   bool scalars() {

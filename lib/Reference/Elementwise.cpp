@@ -50,6 +50,11 @@ void reference::evaluate(ds::AddOp op, Evaluation &at) {
     result[i] = lhs[i] + rhs[i];
 }
 
+/// The interpreter rounds every result to its type.
+void reference::evaluate(ds::CastOp op, Evaluation &at) {
+  at.result(op.getResult()).values = at(op.getInput()).values;
+}
+
 void reference::evaluate(ds::ActivationOp op, Evaluation &at) {
   const Tensor &input = at(op.getInput());
   Tensor &result = at.result(op.getResult());

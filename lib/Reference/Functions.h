@@ -11,6 +11,7 @@ namespace dsc::reference {
 void evaluate(ds::AddOp op, Evaluation &at);
 void evaluate(ds::ActivationOp op, Evaluation &at);
 void evaluate(ds::ActivationGradOp op, Evaluation &at);
+void evaluate(ds::CastOp op, Evaluation &at);
 
 void evaluate(ds::AttentionOp op, Evaluation &at);
 void evaluate(ds::AttentionGradOp op, Evaluation &at);

@@ -1,8 +1,10 @@
 //===- Interpreter.cpp - runs ds IR in float64 -----------------------------===//
 // Every op runs once, in order; a value dies with its last use, so that a training step needs the
-// memory of its saved activations and no more.
+// memory of its saved activations and no more. Results stored in two bytes are rounded, once, in
+// runOp.
 #include "dsc/Reference/Interpreter.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/HalfFloat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,6 +13,16 @@
 using namespace mlir;
 using namespace dsc;
 using namespace dsc::reference;
+
+void reference::roundToType(Tensor &tensor, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (element.isF16())
+    for (double &value : tensor.values)
+      value = roundToHalf(value);
+  else if (element.isBF16())
+    for (double &value : tensor.values)
+      value = roundToBfloat(value);
+}
 
 static bool isFinite(const Tensor &tensor) {
   return llvm::all_of(tensor.values, [](double value) { return std::isfinite(value); });
@@ -55,6 +67,8 @@ void Interpreter::noteNonFinite(Operation *op, const Tensor &tensor, Outcome &ou
     text << op->getName();
   if (auto block = op->getParentOfType<ds::BlockOp>())
     text << " in block " << block.getLabel();
+  else if (auto label = op->getAttrOfType<StringAttr>("ds.label")) // a block that was dissolved
+    text << " in block " << label.getValue();
 }
 
 FailureOr<Outcome> Interpreter::run(StringRef name, std::vector<Tensor> arguments) {
@@ -166,6 +180,7 @@ Interpreter::Flow Interpreter::runOp(Operation *op, Outcome &outcome) {
     return Flow::Error;
   for (OpResult result : op->getResults()) {
     std::shared_ptr<Tensor> tensor = at.takeResult(result.getResultNumber());
+    roundToType(*tensor, result.getType());
     noteNonFinite(op, *tensor, outcome);
     define(result, std::move(tensor));
   }

@@ -27,6 +27,8 @@ void reference::evaluate(ds::AdamUpdateOp op, Evaluation &at) {
     newV[i] = beta2 * v[i] + (1 - beta2) * g * g;
     newWeight[i] = w - rate * (newM[i] / correction1) / (std::sqrt(newV[i] / correction2) + eps);
   }
+  if (op.getNewHalf())
+    at.result(op.getNewHalf()).values = newWeight.values;
 }
 
 void reference::evaluate(ds::SgdUpdateOp op, Evaluation &at) {
@@ -42,6 +44,8 @@ void reference::evaluate(ds::SgdUpdateOp op, Evaluation &at) {
     double step = op.getNesterov() ? g + momentum * newVelocity[i] : newVelocity[i];
     newWeight[i] = weight[i] - rate * step;
   }
+  if (op.getNewHalf())
+    at.result(op.getNewHalf()).values = newWeight.values;
 }
 
 void reference::evaluate(ds::LionUpdateOp op, Evaluation &at) {

@@ -15,7 +15,7 @@ struct Table {
      ...);
   }
   Table() {
-    add<ds::AddOp, ds::ActivationOp, ds::ActivationGradOp>();
+    add<ds::AddOp, ds::ActivationOp, ds::ActivationGradOp, ds::CastOp>();
     add<ds::AttentionOp, ds::AttentionGradOp>();
     add<ds::EmbeddingOp, ds::EmbeddingGradOp, ds::PositionGradOp>();
     add<ds::LinearOp, ds::LinearInputGradOp, ds::LinearWeightGradOp, ds::BiasGradOp>();

@@ -21,6 +21,7 @@ struct Target {
   int64_t vectorBits;                ///< 128, 256, 512
   bool fma;                          ///< fused multiply-add in hardware
   int64_t registers;                 ///< vector registers: 16 or 32
+  bool f16c;                         ///< conversions between f16 and f32 in hardware
   int64_t lanes() const { return vectorBits / 32; } ///< f32 a vector
 };
 
@@ -49,6 +50,9 @@ public:
 /// The generator of an op name ("ds.linear"), or null. Registered in lib/Codegen/Generators.cpp,
 /// one line each.
 const KernelGenerator *findGenerator(llvm::StringRef opName);
+
+/// The memory of a tensor as kernels see it: row-major, bf16 as i16.
+mlir::MemRefType kernelMemory(mlir::Type tensor);
 
 /// Adds to `module` the kernel function `name` of `op` for `target`: the signature that generate()
 /// expects, from the types of operands and results, and its body. Fails, with a diagnostic at `op`,

@@ -16,6 +16,10 @@ class NotDifferentiable : public mlir::OpTrait::TraitBase<ConcreteType, NotDiffe
 template <typename ConcreteType>
 class SharesBytes : public mlir::OpTrait::TraitBase<ConcreteType, SharesBytes> {};
 
+/// An update whose last, optional result is its first one in two bytes, for products to read.
+template <typename ConcreteType>
+class WritesHalf : public mlir::OpTrait::TraitBase<ConcreteType, WritesHalf> {};
+
 } // namespace dsc::OpTrait
 
 #endif // DSC_INTERFACES_TRAITS_H

@@ -10,7 +10,7 @@ def DsToPlan : Pass<"ds-to-plan", "::mlir::ModuleOp"> {
     Each `func.func` becomes a `plan.program`, each compute op a `plan.launch` of a `plan.kernel`; ops that
     agree in name, attributes, types and sharing of buffers use one kernel. Tensors become buffers:
 
-    - a variable, a hyper-parameter and a program's argument have their own; a reported value becomes an
+    - a variable (whether or not a program reads it), a hyper-parameter and a program's argument have their own; a reported value becomes an
       `output` (`gradient` if its name starts with `grad:`);
     - a result shares the operand that `InPlaceOpInterface` offers if nothing reads that operand afterwards;
       an accumulation whose operand lives on works on a copy;

@@ -18,7 +18,8 @@ struct ProgramSummary {
 };
 
 struct PlanSummary {
-  int64_t parameters = 0; ///< elements
+  int64_t parameters = 0;    ///< elements
+  int64_t workingCopies = 0; ///< parameters in two bytes
   int64_t weights = 0, gradients = 0, optimizer = 0,
           scalars = 0;     ///< bytes, padding between buffers apart
   int64_t activations = 0; ///< of the program that needs most

@@ -31,20 +31,26 @@ enum class Kind : uint8_t {
   Hyperparameter,
   Input,
   Output,
-  Activation
+  Activation,
+  WorkingCopy ///< a parameter in two bytes, as products read it; follows from the parameter
 };
 enum class Opcode : uint8_t { Launch, Copy, Guard };
 enum class Init : uint8_t { Zeros, Ones, Normal };
+
+/// The two-byte copy of parameter `x`, for products to read, is the variable `half.x`.
+inline constexpr std::string_view workingCopyPrefix = "half.";
 
 int64_t byteSize(DType type);
 const char *nameOf(DType type);    ///< f32, ...
 const char *nameOf(Kind kind);     ///< parameter, ..., as in the plan dialect
 const char *nameOf(Opcode opcode); ///< launch, copy, guard
 const char *nameOf(Init init);     ///< zeros, ones, normal
-/// Parameter, OptimizerState, Counter, Hyperparameter: keeps its contents from step to step.
+/// Parameter, OptimizerState, Counter, Hyperparameter, WorkingCopy: keeps its contents from step to
+/// step.
 bool isPersistent(Kind kind);
-/// Its contents carry a run from one step to the next: what a checkpoint holds. Hyper-parameters are
-/// not state: they come from the plan and from --set.
+/// Its contents carry a run from one step to the next: what a checkpoint holds. Hyper-parameters
+/// are not state: they come from the plan and from --set. Nor are working copies: they are rounded
+/// anew.
 bool isState(Kind kind);
 
 /// A tensor that lives across steps. Its bytes are the buffer of the same name in every program.

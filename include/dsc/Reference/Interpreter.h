@@ -1,6 +1,7 @@
 //===- Interpreter.h - runs ds IR in float64 -------------------------------===//
 // The judge of everything else: what a program of the ds dialect means, computed without rounding
-// to f32, tiling or reordering. Values are dropped after their last use.
+// to f32, tiling or reordering. A result of type f16 or bf16 is rounded to it, from float64 at
+// once. Values are dropped after their last use.
 #ifndef DSC_REFERENCE_INTERPRETER_H
 #define DSC_REFERENCE_INTERPRETER_H
 
@@ -10,6 +11,9 @@
 #include <string>
 
 namespace dsc::reference {
+
+/// Rounds elements to f16 or bf16 if that is the element type of `type`; else leaves them.
+void roundToType(Tensor &tensor, mlir::Type type);
 
 /// How one execution of a program ended.
 struct Outcome {

@@ -25,10 +25,10 @@ static LogicalResult verifyAttention(Operation *op, Value qkv,
   double factor = scale.convertToDouble();
   if (!(factor > 0) || !std::isfinite(factor))
     return op->emitOpError("A3: scale must be positive, found ") << factor;
-  SmallVector<Value> tensors = {qkv, lse};
+  SmallVector<Value> stored = {qkv};
   for (auto [what, value] : outputs)
-    tensors.push_back(value);
-  return expectOneElementType(op, "A4", tensors);
+    stored.push_back(value);
+  return expectElementTypes(op, "A4", stored, {{"lse", lse}});
 }
 
 /// Pairs (i, j) with j <= i, over samples and heads.

@@ -55,5 +55,28 @@ int64_t ActivationGradOp::flops() {
 int64_t ActivationGradOp::inPlaceOperand(unsigned) { return 0; }
 ShardingRule ActivationGradOp::shardingRule() { return einsum(*this, {".", "."}, {"."}); }
 
+//===-- cast --===//
+
+LogicalResult CastOp::verify() {
+  Type from = tensorOf(getInput()).getElementType(), to = tensorOf(getResult()).getElementType();
+  if (from == to || from.isF64() || to.isF64())
+    return emitOpError("E2: element types must be two different ones of f32, f16 and bf16, found ")
+           << from << " and " << to;
+  return success();
+}
+LogicalResult CastOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
+                                    SmallVectorImpl<Value> &gradients) {
+  gradients.push_back(CastOp::create(builder, getLoc(), getInput().getType(), resultGradients[0]));
+  return success();
+}
+SmallVector<Value> CastOp::savedValues() { return {}; }
+/// cast(cast(x)) is x where the first cast was exact and the second undoes it.
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  auto first = getInput().getDefiningOp<CastOp>();
+  bool exact = first && isHalf(first.getInput()) && !isHalf(first.getResult());
+  return exact && first.getInput().getType() == getType() ? first.getInput() : Value();
+}
+ShardingRule CastOp::shardingRule() { return einsum(*this, {"."}, {"."}); }
+
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Elementwise.cpp.inc"

@@ -24,7 +24,7 @@ LogicalResult EmbeddingOp::verify() {
       return emitOpError("M2: sequence longer than positions: ")
              << ids[1] << " vs " << positions[0];
   }
-  return expectOneElementType(*this, "M3", {getTable(), getPositions(), getResult()});
+  return expectElementTypes(*this, "M3", {getTable(), getPositions(), getResult()});
 }
 
 LogicalResult EmbeddingOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
@@ -64,7 +64,8 @@ LogicalResult EmbeddingGradOp::verify() {
     return emitOpError("M4: result must be [rows, ") << gradient[2] << "], found " << text(result);
   if (getInit() && failed(expectShape(*this, "M5", "init", shapeOf(getInit()), result)))
     return failure();
-  return expectOneElementType(*this, "M5", {getGradient(), getInit(), getResult()});
+  return expectElementTypes(*this, "M5", {getGradient()},
+                            {{"init", getInit()}, {"result", getResult()}});
 }
 int64_t EmbeddingGradOp::flops() { return elements(getGradient()); }
 int64_t EmbeddingGradOp::inPlaceOperand(unsigned) { return getInit() ? 2 : -1; }
@@ -93,7 +94,7 @@ LogicalResult PositionGradOp::verify() {
   if (result[0] < gradient[1])
     return emitOpError("M6: sequence longer than positions: ")
            << gradient[1] << " vs " << result[0];
-  return expectOneElementType(*this, "M6", {getGradient(), getResult()});
+  return expectElementTypes(*this, "M6", {getGradient()}, {{"result", getResult()}});
 }
 int64_t PositionGradOp::flops() { return elements(getGradient()); }
 ShardingRule PositionGradOp::shardingRule() {

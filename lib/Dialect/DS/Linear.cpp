@@ -37,8 +37,9 @@ LogicalResult LinearOp::verify() {
     if (failed(expectShape(*this, "L4", "pre", shapeOf(getPre()), shapeOf(getResult()))))
       return failure();
   }
-  return expectOneElementType(
-      *this, "L5", {getInput(), getWeight(), getBias(), getResidual(), getResult(), getPre()});
+  return expectElementTypes(*this, "L5",
+                            {getInput(), getWeight(), getResidual(), getResult(), getPre()},
+                            {{"bias", getBias()}});
 }
 
 LogicalResult LinearOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
@@ -114,8 +115,8 @@ LogicalResult LinearInputGradOp::verify() {
     return emitOpError("LI3: pre and activation come together, found ")
            << (getPre() ? "pre" : "no pre") << " with activation "
            << stringifyActivation(getActivation());
-  return expectOneElementType(*this, "LI4",
-                              {getGradient(), getWeight(), getPre(), getResidual(), getResult()});
+  return expectElementTypes(*this, "LI4",
+                            {getGradient(), getWeight(), getPre(), getResidual(), getResult()});
 }
 
 int64_t LinearInputGradOp::flops() {
@@ -160,7 +161,8 @@ LogicalResult LinearWeightGradOp::verify() {
   if (getInit() &&
       failed(expectShape(*this, "LW3", "init", shapeOf(getInit()), shapeOf(getResult()))))
     return failure();
-  return expectOneElementType(*this, "LW3", {getInput(), getGradient(), getInit(), getResult()});
+  return expectElementTypes(*this, "LW3", {getInput(), getGradient()},
+                            {{"init", getInit()}, {"result", getResult()}});
 }
 int64_t LinearWeightGradOp::flops() { return 2 * rows(getInput()) * elements(getResult()); }
 int64_t LinearWeightGradOp::inPlaceOperand(unsigned) { return getInit() ? 2 : -1; }
@@ -190,7 +192,8 @@ LogicalResult BiasGradOp::verify() {
   if (getInit() &&
       failed(expectShape(*this, "LB2", "init", shapeOf(getInit()), shapeOf(getResult()))))
     return failure();
-  return expectOneElementType(*this, "LB2", {getGradient(), getInit(), getResult()});
+  return expectElementTypes(*this, "LB2", {getGradient()},
+                            {{"init", getInit()}, {"result", getResult()}});
 }
 int64_t BiasGradOp::flops() { return elements(getGradient()); }
 int64_t BiasGradOp::inPlaceOperand(unsigned) { return getInit() ? 1 : -1; }

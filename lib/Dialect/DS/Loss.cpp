@@ -26,7 +26,8 @@ LogicalResult CrossEntropyOp::verify() {
   if (failed(expectRows(*this, getLogits(),
                         {{"labels", getLabels()}, {"losses", getLosses()}, {"lse", getLse()}})))
     return failure();
-  return expectOneElementType(*this, "C2", {getLogits(), getLosses(), getLse()});
+  return expectElementTypes(*this, "C2", {getLogits()},
+                            {{"losses", getLosses()}, {"lse", getLse()}});
 }
 
 LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
@@ -64,7 +65,7 @@ LogicalResult CrossEntropyGradOp::verify() {
   if (failed(expectRows(*this, getLogits(), {{"labels", getLabels()}, {"lse", getLse()}})) ||
       failed(expectShape(*this, "C4", "result", shapeOf(getResult()), shapeOf(getLogits()))))
     return failure();
-  return expectOneElementType(*this, "C4", {getLogits(), getLse(), getResult()});
+  return expectElementTypes(*this, "C4", {getLogits(), getResult()}, {{"lse", getLse()}});
 }
 // Difference, exponential, difference, product.
 int64_t CrossEntropyGradOp::flops() { return 4 * elements(getLogits()); }

@@ -29,8 +29,9 @@ LogicalResult LayerNormOp::verify() {
   if (failed(expectStatistics(*this, "N3", getInput(), getMean(), getRstd())) ||
       failed(expectShape(*this, "N3", "result", shapeOf(getResult()), shapeOf(getInput()))))
     return failure();
-  return expectOneElementType(
-      *this, "N4", {getInput(), getGain(), getBias(), getResult(), getMean(), getRstd()});
+  return expectElementTypes(
+      *this, "N4", {getInput(), getResult()},
+      {{"gain", getGain()}, {"bias", getBias()}, {"mean", getMean()}, {"rstd", getRstd()}});
 }
 
 LogicalResult LayerNormOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
@@ -69,9 +70,8 @@ LogicalResult LayerNormInputGradOp::verify() {
   if (getResidual() &&
       failed(expectShape(*this, "NI3", "residual", shapeOf(getResidual()), shapeOf(getInput()))))
     return failure();
-  return expectOneElementType(
-      *this, "NI4",
-      {getGradient(), getInput(), getGain(), getMean(), getRstd(), getResidual(), getResult()});
+  return expectElementTypes(*this, "NI4", {getGradient(), getInput(), getResidual(), getResult()},
+                            {{"gain", getGain()}, {"mean", getMean()}, {"rstd", getRstd()}});
 }
 int64_t LayerNormInputGradOp::flops() {
   return (12 + (getResidual() ? 1 : 0)) * elements(getInput());
@@ -96,8 +96,9 @@ LogicalResult LayerNormParameterGradOp::verify() {
   if (failed(expectShape(*this, "NP3", "dgain", shapeOf(getDgain()), {width})) ||
       failed(expectShape(*this, "NP3", "dbias", shapeOf(getDbias()), {width})))
     return failure();
-  return expectOneElementType(
-      *this, "NP4", {getGradient(), getInput(), getMean(), getRstd(), getDgain(), getDbias()});
+  return expectElementTypes(
+      *this, "NP4", {getGradient(), getInput()},
+      {{"mean", getMean()}, {"rstd", getRstd()}, {"dgain", getDgain()}, {"dbias", getDbias()}});
 }
 int64_t LayerNormParameterGradOp::flops() { return 5 * elements(getInput()); }
 ShardingRule LayerNormParameterGradOp::shardingRule() {

@@ -15,6 +15,17 @@ static LogicalResult expectTypeOfWeight(Operation *op, Value weight,
   return success();
 }
 
+/// O2: the working copy has the shape of the weight and two bytes an element.
+static LogicalResult expectHalf(Operation *op, Value weight, Value half) {
+  if (!half)
+    return success();
+  if (failed(expectShape(op, "O2", "new half", shapeOf(half), shapeOf(weight))))
+    return failure();
+  if (!isHalf(half))
+    return op->emitOpError("O2: new half is ") << half.getType() << ", expected f16 or bf16";
+  return success();
+}
+
 /// Tensors in step with each other, then scalars.
 static ShardingRule updateRule(Operation *op, size_t tensors) {
   SmallVector<StringRef> operands(op->getNumOperands(), ""), results(op->getNumResults(), ".");
@@ -23,6 +34,8 @@ static ShardingRule updateRule(Operation *op, size_t tensors) {
 }
 
 LogicalResult AdamUpdateOp::verify() {
+  if (failed(expectHalf(*this, getWeight(), getNewHalf())))
+    return failure();
   return expectTypeOfWeight(*this, getWeight(),
                             {{"gradient", getGradient()},
                              {"m", getM()},
@@ -33,11 +46,13 @@ LogicalResult AdamUpdateOp::verify() {
 }
 int64_t AdamUpdateOp::flops() { return (13 + (getDecay() ? 2 : 0)) * elements(getWeight()); }
 int64_t AdamUpdateOp::inPlaceOperand(unsigned result) {
-  return result == 0 ? 0 : result + 1; // weight, m, v
+  return result == 0 ? 0 : result < 3 ? int64_t(result) + 1 : -1; // weight, m, v
 }
 ShardingRule AdamUpdateOp::shardingRule() { return updateRule(*this, 4); }
 
 LogicalResult SgdUpdateOp::verify() {
+  if (failed(expectHalf(*this, getWeight(), getNewHalf())))
+    return failure();
   return expectTypeOfWeight(*this, getWeight(),
                             {{"gradient", getGradient()},
                              {"velocity", getVelocity()},
@@ -48,8 +63,8 @@ int64_t SgdUpdateOp::flops() {
   return (5 + (getDecay() ? 2 : 0) + (getNesterov() ? 2 : 0)) * elements(getWeight());
 }
 int64_t SgdUpdateOp::inPlaceOperand(unsigned result) {
-  return result == 0 ? 0 : 2;
-} // weight, velocity
+  return result == 0 ? 0 : result == 1 ? 2 : -1; // weight, velocity
+}
 ShardingRule SgdUpdateOp::shardingRule() { return updateRule(*this, 3); }
 
 LogicalResult LionUpdateOp::verify() {

@@ -48,19 +48,38 @@ inline mlir::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef rule
                            << text(expected);
 }
 
-/// Fails with "<rule>: element types differ: f32 vs f64" unless all floating tensors of `values`
-/// share one.
-inline mlir::LogicalResult expectOneElementType(mlir::Operation *op, llvm::StringRef rule,
-                                                llvm::ArrayRef<mlir::Value> values) {
-  mlir::Type first;
-  for (mlir::Value value : values) {
+inline bool isHalf(mlir::Value value) {
+  mlir::Type type = tensorOf(value).getElementType();
+  return type.isF16() || type.isBF16();
+}
+
+/// The rule on element types, P1 to P3 of `ds.cast`, under the number it has in the op: `kept`
+/// tensors are f32 or f64; `stored` ones are so too, or f16 or bf16, one of both; two-byte tensors
+/// stand beside f32 only. Null values are absent.
+inline mlir::LogicalResult
+expectElementTypes(mlir::Operation *op, llvm::StringRef rule, llvm::ArrayRef<mlir::Value> stored,
+                   llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>> kept = {}) {
+  mlir::Type wide, half;
+  auto join = [&](mlir::Type &known, mlir::Type type) -> mlir::LogicalResult {
+    if (known && type != known)
+      return op->emitOpError() << rule << ": element types differ: " << known << " vs " << type;
+    known = type;
+    return mlir::success();
+  };
+  for (mlir::Value value : stored)
+    if (value && failed(join(isHalf(value) ? half : wide, tensorOf(value).getElementType())))
+      return mlir::failure();
+  for (auto [what, value] : kept) {
     if (!value)
       continue;
     mlir::Type type = tensorOf(value).getElementType();
-    if (first && type != first)
-      return op->emitOpError() << rule << ": element types differ: " << first << " vs " << type;
-    first = type;
+    if (isHalf(value))
+      return op->emitOpError() << rule << ": " << what << " is " << type << ", must be f32 or f64";
+    if (failed(join(wide, type)))
+      return mlir::failure();
   }
+  if (half && wide && !wide.isF32())
+    return op->emitOpError() << rule << ": element types differ: " << wide << " vs " << half;
   return mlir::success();
 }
 

@@ -22,7 +22,21 @@ static int64_t bytesOf(Value value) { return byteSize(cast<ShapedType>(value.get
 
 static bool isVariable(BufferKind kind) {
   return kind == BufferKind::Parameter || kind == BufferKind::OptimizerState ||
-         kind == BufferKind::Counter;
+         kind == BufferKind::Counter || kind == BufferKind::WorkingCopy;
+}
+
+BufferKind dsc::plan::kindOf(ds::Role role) {
+  switch (role) {
+  case ds::Role::Parameter:
+    return BufferKind::Parameter;
+  case ds::Role::OptimizerState:
+    return BufferKind::OptimizerState;
+  case ds::Role::Counter:
+    return BufferKind::Counter;
+  case ds::Role::WorkingCopy:
+    return BufferKind::WorkingCopy;
+  }
+  llvm_unreachable("a role without a kind");
 }
 
 static int64_t offsetInRoot(Bufferizer::Place place) {
@@ -126,9 +140,7 @@ LogicalResult Bufferizer::placeRead(ds::ReadOp op) {
     Operation *symbol = SymbolTable::lookupNearestSymbolFrom(op, op.getVariableAttr());
     BufferKind kind = BufferKind::Hyperparameter;
     if (auto variable = dyn_cast_or_null<ds::VariableOp>(symbol))
-      kind = variable.getRole() == ds::Role::Parameter        ? BufferKind::Parameter
-             : variable.getRole() == ds::Role::OptimizerState ? BufferKind::OptimizerState
-                                                              : BufferKind::Counter;
+      kind = kindOf(variable.getRole());
     else if (!isa_and_nonnull<ds::HyperparameterOp>(symbol))
       return op.emitError("no variable or hyper-parameter named '") << name << "'";
     buffer = newBuffer(name, kind, op.getType());
@@ -174,6 +186,26 @@ bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
          assignOf(op->getResult(result), root->label);
 }
 
+/// The buffer of a variable that `result` of `op`, after the guard, is assigned to and may be
+/// computed in, as nobody reads the old value any more. Null if there is none.
+Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
+  if (guard < 0 || guard > order[op])
+    return nullptr;
+  for (Operation *user : result.getUsers()) {
+    auto assign = dyn_cast<ds::AssignOp>(user);
+    if (!assign || !assignOf(result, assign.getVariable()))
+      continue;
+    auto found = variables.find(assign.getVariable().str());
+    Buffer *buffer = found == variables.end() ? nullptr : found->second;
+    bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return buffer && places[operand].buffer->root() == buffer;
+    });
+    if (buffer && !reads && deadAfter(buffer, order[op]))
+      return buffer;
+  }
+  return nullptr;
+}
+
 void Bufferizer::placeCompute(Operation *op) {
   auto sharing = cast<InPlaceOpInterface>(op);
   Instruction launch{Instruction::Launch, op, {}, {}};
@@ -194,10 +226,14 @@ void Bufferizer::placeCompute(Operation *op) {
       operand = -1;
     }
     launch.resultArgument.push_back(operand);
-    resultPlaces.push_back(
-        operand >= 0
-            ? operandPlaces[operand]
-            : Place{newBuffer(freshLabel(op), BufferKind::Activation, result.getType()), 0});
+    Buffer *variable = sharing.inPlaceOperand(index) < 0 ? assignedTo(op, result) : nullptr;
+    if (operand >= 0)
+      resultPlaces.push_back(operandPlaces[operand]);
+    else if (variable)
+      resultPlaces.push_back({variable, 0});
+    else
+      resultPlaces.push_back(
+          {newBuffer(freshLabel(op), BufferKind::Activation, result.getType()), 0});
   }
   for (auto [place, operand] : llvm::zip(operandPlaces, op->getOperands()))
     launch.operands.push_back({place, memrefOf(operand.getType())});
@@ -279,10 +315,7 @@ void Bufferizer::placeAssign(ds::AssignOp op) {
   if (!buffer) {
     auto variable =
         cast<ds::VariableOp>(SymbolTable::lookupNearestSymbolFrom(op, op.getVariableAttr()));
-    BufferKind kind = variable.getRole() == ds::Role::Parameter        ? BufferKind::Parameter
-                      : variable.getRole() == ds::Role::OptimizerState ? BufferKind::OptimizerState
-                                                                       : BufferKind::Counter;
-    buffer = newBuffer(name, kind, op.getValue().getType());
+    buffer = newBuffer(name, kindOf(variable.getRole()), op.getValue().getType());
   }
   if (place.buffer->root() == buffer) // computed in place, or its own old value
     return;

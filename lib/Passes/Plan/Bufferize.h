@@ -58,6 +58,7 @@ private:
   void placeAssign(ds::AssignOp op);
   mlir::LogicalResult placeRead(ds::ReadOp op);
   bool canOverwrite(mlir::Operation *op, unsigned result, int64_t operand);
+  Buffer *assignedTo(mlir::Operation *op, mlir::Value result);
   ds::AssignOp assignOf(mlir::Value value, mlir::StringRef variable);
   void keepOldValues(Buffer *variable, int64_t index, mlir::Operation *writer);
 
@@ -76,6 +77,9 @@ private:
   std::set<std::pair<std::string, BufferKind>> handedOut;
   int64_t guard = -1;
 };
+
+/// The kind of the buffer of a variable.
+BufferKind kindOf(ds::Role role);
 
 } // namespace dsc::plan
 

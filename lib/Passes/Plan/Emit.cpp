@@ -2,6 +2,7 @@
 // Everything is taken in the order in which it stands in the module, so equal modules give equal
 // plans.
 #include "dsc/Passes/Emit.h"
+#include "Bufferize.h"
 #include "Lifetimes.h"
 #include "dsc/Dialect/DS/DS.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -30,7 +31,7 @@ static FailureOr<DType> dtypeOf(Operation *op, Type type) {
 
 // The plan's kinds and the dialect's are one list.
 static_assert(uint32_t(BufferKind::Hyperparameter) == uint32_t(Kind::Hyperparameter) &&
-              uint32_t(BufferKind::Activation) == uint32_t(Kind::Activation));
+              uint32_t(BufferKind::WorkingCopy) == uint32_t(Kind::WorkingCopy));
 static_assert(uint32_t(ds::Initializer::Normal) == uint32_t(Init::Normal));
 
 namespace {
@@ -57,7 +58,8 @@ private:
       FailureOr<DType> dtype = dtypeOf(op, type.getElementType());
       if (failed(dtype))
         return failure();
-      Variable variable{op.getSymName().str(), kindOf(op.getRole()), *dtype, type.getShape().vec()};
+      Variable variable{op.getSymName().str(), planKindOf(op.getRole()), *dtype,
+                        type.getShape().vec()};
       variable.initializer = Init(uint32_t(op.getInitializer()));
       variable.stddev = op.getStddev().convertToDouble();
       variable.decay = op.getDecay();
@@ -66,11 +68,7 @@ private:
     return success();
   }
 
-  static Kind kindOf(ds::Role role) {
-    return role == ds::Role::Parameter        ? Kind::Parameter
-           : role == ds::Role::OptimizerState ? Kind::OptimizerState
-                                              : Kind::Counter;
-  }
+  static Kind planKindOf(ds::Role role) { return Kind(uint32_t(kindOf(role))); }
 
   LogicalResult addKernels() {
     for (auto op : module.getOps<KernelOp>()) {

@@ -76,6 +76,9 @@ PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets
     case BufferKind::Parameter:
       summary.weights += bytes;
       break;
+    case BufferKind::WorkingCopy:
+      summary.workingCopies += bytes;
+      break;
     case BufferKind::Gradient:
       summary.gradients += bytes;
       break;
@@ -111,6 +114,8 @@ std::string dsc::printSummary(const PlanSummary &summary) {
                  printBytes(bytes) + (note.empty() ? "" : ", " + note));
   };
   memory("weights", summary.weights);
+  if (summary.workingCopies)
+    memory("half weights", summary.workingCopies);
   memory("gradients", summary.gradients);
   memory("optimizer", summary.optimizer);
   int64_t bound = 0;

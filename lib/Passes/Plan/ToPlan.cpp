@@ -4,6 +4,7 @@
 #include "KernelTable.h"
 #include "dsc/Passes/Passes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 #include <tuple>
 
 namespace dsc {
@@ -132,6 +133,26 @@ struct ToPlan : dsc::impl::DsToPlanBase<ToPlan> {
     kernels += table.size();
     for (func::FuncOp func : programs)
       func.erase();
+    placeUnread();
+  }
+
+  /// A variable that no program touches (a frozen master that is read through its working copy) has
+  /// bytes all the same: weights are loaded into it and saved from it.
+  void placeUnread() {
+    llvm::StringSet<> placed;
+    getOperation().walk([&](BufferOp buffer) {
+      if (livesAcrossPrograms(buffer.getKind()))
+        placed.insert(buffer.getLabel());
+    });
+    ProgramOp program = *getOperation().getOps<ProgramOp>().begin();
+    auto builder = OpBuilder::atBlockBegin(&program.getBody().front());
+    for (auto variable : getOperation().getOps<ds::VariableOp>())
+      if (!placed.contains(variable.getSymName())) {
+        auto type = cast<RankedTensorType>(variable.getType());
+        BufferOp::create(builder, variable.getLoc(),
+                         MemRefType::get(type.getShape(), type.getElementType()),
+                         variable.getSymName(), kindOf(variable.getRole()), IntegerAttr());
+      }
   }
 };
 } // namespace

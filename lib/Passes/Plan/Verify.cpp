@@ -113,7 +113,7 @@ struct PlanVerify : dsc::impl::PlanVerifyBase<PlanVerify> {
         if (access.reads && !given && !written.contains(buffer))
           fault(&op, "P5: buffer '") << buffer.getLabel() << "' is read before it is written";
         bool variable = kind == BufferKind::Parameter || kind == BufferKind::OptimizerState ||
-                        kind == BufferKind::Counter;
+                        kind == BufferKind::Counter || kind == BufferKind::WorkingCopy;
         if (access.writes && variable && !guarded)
           fault(&op, "P6: variable '") << buffer.getLabel() << "' is written before the guard";
         if (access.writes && (kind == BufferKind::Hyperparameter || kind == BufferKind::Input))

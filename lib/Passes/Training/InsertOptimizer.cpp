@@ -187,7 +187,7 @@ void Insertion::updateSgd(StringRef name, Value weight, Value gradient, Group gr
   auto type = cast<RankedTensorType>(weight.getType());
   std::string slot = ("sgd.velocity." + name).str();
   Value velocity = state(slot, type, ds::Role::OptimizerState);
-  auto next = ds::SgdUpdateOp::create(builder, loc, type, type, weight, gradient, velocity, clip,
+  auto next = ds::SgdUpdateOp::create(builder, loc, type, type, /*newHalf=*/Type(), weight, gradient, velocity, clip,
                                       group.rate, momentum, group.decay, nesterov);
   assign(name, next.getNewWeight(), loc);
   assign(slot, next.getNewVelocity(), loc);
@@ -199,7 +199,7 @@ void Insertion::updateAdam(StringRef name, Value weight, Value gradient, Group g
   std::string first = ("adam.m." + name).str(), second = ("adam.v." + name).str();
   Value m = state(first, type, ds::Role::OptimizerState);
   Value v = state(second, type, ds::Role::OptimizerState);
-  auto next = ds::AdamUpdateOp::create(builder, loc, type, type, type, weight, gradient, m, v, clip,
+  auto next = ds::AdamUpdateOp::create(builder, loc, type, type, type, /*newHalf=*/Type(), weight, gradient, m, v, clip,
                                        group.rate, beta1, beta2, eps, updates, group.decay,
                                        kind == Kind::AdamW || decoupled);
   assign(name, next.getNewWeight(), loc);

@@ -125,3 +125,11 @@ func.func @grad_result(%d: tensor<2x8x16xf32>, %q: tensor<2x8x48xf32>, %o: tenso
   %y = ds.attention_grad %d, %q, %o, %l {heads = 4 : i64, scale = 0.5 : f64} : (tensor<2x8x16xf32>, tensor<2x8x48xf32>, tensor<2x8x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x16xf32>
   return
 }
+
+// -----
+
+func.func @kept(%q: tensor<2x8x48xbf16>) {
+  // expected-error @below {{'ds.attention' op A4: lse is 'bf16', must be f32 or f64}}
+  %y, %l = ds.attention %q {heads = 4 : i64, scale = 0.5 : f64} : (tensor<2x8x48xbf16>) -> (tensor<2x8x16xbf16>, tensor<2x4x8xbf16>)
+  return
+}

@@ -109,3 +109,19 @@ func.func @position_types(%d: tensor<2x8x16xf32>) {
   %y = ds.position_grad %d : (tensor<2x8x16xf32>) -> tensor<32x16xf64>
   return
 }
+
+// -----
+
+func.func @kept(%d: tensor<2x8x16xf16>, %i: tensor<2x8xi32>) {
+  // expected-error @below {{'ds.embedding_grad' op M5: result is 'f16', must be f32 or f64}}
+  %y = ds.embedding_grad %d, %i : tensor<2x8x16xf16>, tensor<2x8xi32> -> tensor<256x16xf16>
+  return
+}
+
+// -----
+
+func.func @kept_positions(%d: tensor<2x8x16xf16>) {
+  // expected-error @below {{'ds.position_grad' op M6: result is 'f16', must be f32 or f64}}
+  %y = ds.position_grad %d : (tensor<2x8x16xf16>) -> tensor<32x16xf16>
+  return
+}

@@ -64,9 +64,25 @@ func.func @pre_shape(%x: tensor<2x4xf32>, %w: tensor<4x8xf32>) {
 
 // -----
 
-func.func @types(%x: tensor<2x4xf32>, %w: tensor<4x8xbf16>) {
-  // expected-error @below {{'ds.linear' op L5: element types differ: 'f32' vs 'bf16'}}
-  %y = ds.linear %x, %w : tensor<2x4xf32>, tensor<4x8xbf16> -> tensor<2x8xf32>
+func.func @types(%x: tensor<2x4xf16>, %w: tensor<4x8xbf16>) {
+  // expected-error @below {{'ds.linear' op L5: element types differ: 'f16' vs 'bf16'}}
+  %y = ds.linear %x, %w : tensor<2x4xf16>, tensor<4x8xbf16> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @kept(%x: tensor<2x4xf16>, %w: tensor<4x8xf16>, %b: tensor<8xf16>) {
+  // expected-error @below {{'ds.linear' op L5: bias is 'f16', must be f32 or f64}}
+  %y = ds.linear %x, %w bias %b : tensor<2x4xf16>, tensor<4x8xf16> bias tensor<8xf16> -> tensor<2x8xf16>
+  return
+}
+
+// -----
+
+func.func @beside_f64(%x: tensor<2x4xf64>, %w: tensor<4x8xbf16>) {
+  // expected-error @below {{'ds.linear' op L5: element types differ: 'f64' vs 'bf16'}}
+  %y = ds.linear %x, %w : tensor<2x4xf64>, tensor<4x8xbf16> -> tensor<2x8xf64>
   return
 }
 
@@ -121,8 +137,8 @@ func.func @input_grad_pre(%g: tensor<2x8xf32>, %w: tensor<4x8xf32>, %p: tensor<2
 // -----
 
 func.func @input_grad_types(%g: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
-  // expected-error @below {{'ds.linear_input_grad' op LI4: element types differ: 'f32' vs 'f16'}}
-  %y = ds.linear_input_grad %g, %w : tensor<2x8xf32>, tensor<4x8xf32> -> tensor<2x4xf16>
+  // expected-error @below {{'ds.linear_input_grad' op LI4: element types differ: 'f32' vs 'f64'}}
+  %y = ds.linear_input_grad %g, %w : tensor<2x8xf32>, tensor<4x8xf32> -> tensor<2x4xf64>
   return
 }
 
@@ -187,5 +203,21 @@ func.func @bias_grad_init(%g: tensor<2x8xf32>, %i: tensor<2xf32>) {
 func.func @bias_grad_types(%g: tensor<2x8xf32>) {
   // expected-error @below {{'ds.bias_grad' op LB2: element types differ: 'f32' vs 'f64'}}
   %y = ds.bias_grad %g : tensor<2x8xf32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+func.func @weight_grad_kept(%x: tensor<2x4xf16>, %g: tensor<2x8xf16>) {
+  // expected-error @below {{'ds.linear_weight_grad' op LW3: result is 'f16', must be f32 or f64}}
+  %y = ds.linear_weight_grad %x, %g : tensor<2x4xf16>, tensor<2x8xf16> -> tensor<4x8xf16>
+  return
+}
+
+// -----
+
+func.func @bias_grad_kept(%g: tensor<2x8xbf16>) {
+  // expected-error @below {{'ds.bias_grad' op LB2: result is 'bf16', must be f32 or f64}}
+  %y = ds.bias_grad %g : tensor<2x8xbf16> -> tensor<8xbf16>
   return
 }

@@ -197,3 +197,11 @@ func.func @concat_rows(%x0: tensor<2x16xf32>, %x1: tensor<3x16xf32>) {
   %y = ds.concat_rows %x0, %x1 : (tensor<2x16xf32>, tensor<3x16xf32>) -> tensor<4x16xf32>
   return
 }
+
+// -----
+
+func.func @kept(%x: tensor<2x8x256xf16>, %l: tensor<2x8xi32>) {
+  // expected-error @below {{'ds.cross_entropy' op C2: losses is 'f16', must be f32 or f64}}
+  %y, %s = ds.cross_entropy %x, %l : (tensor<2x8x256xf16>, tensor<2x8xi32>) -> (tensor<2x8xf16>, tensor<2x8xf16>)
+  return
+}

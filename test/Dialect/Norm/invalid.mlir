@@ -129,7 +129,7 @@ func.func @input_grad_residual(%d: tensor<4x16xf32>, %x: tensor<4x16xf32>, %g: t
 // -----
 
 func.func @input_grad_types(%d: tensor<4x16xf32>, %x: tensor<4x16xf32>, %g: tensor<16xbf16>, %m: tensor<4xf32>, %r: tensor<4xf32>) {
-  // expected-error @below {{'ds.layer_norm_input_grad' op NI4: element types differ: 'f32' vs 'bf16'}}
+  // expected-error @below {{'ds.layer_norm_input_grad' op NI4: gain is 'bf16', must be f32 or f64}}
   %y = ds.layer_norm_input_grad %d, %x, %g, %m, %r : tensor<4x16xf32>, tensor<4x16xf32>, tensor<16xbf16>, tensor<4xf32>, tensor<4xf32> -> tensor<4x16xf32>
   return
 }
@@ -187,5 +187,21 @@ func.func @parameter_grad_bias(%d: tensor<4x16xf32>, %x: tensor<4x16xf32>, %m: t
 func.func @parameter_grad_types(%d: tensor<4x16xf32>, %x: tensor<4x16xf32>, %m: tensor<4xf32>, %r: tensor<4xf32>) {
   // expected-error @below {{'ds.layer_norm_parameter_grad' op NP4: element types differ: 'f32' vs 'f64'}}
   %y, %z = ds.layer_norm_parameter_grad %d, %x, %m, %r : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<16xf64>, tensor<16xf32>)
+  return
+}
+
+// -----
+
+func.func @kept_statistics(%x: tensor<4x16xf16>, %g: tensor<16xf32>, %b: tensor<16xf32>) {
+  // expected-error @below {{'ds.layer_norm' op N4: mean is 'f16', must be f32 or f64}}
+  %y, %m, %r = ds.layer_norm %x, %g, %b {eps = 1.0e-5 : f64} : (tensor<4x16xf16>, tensor<16xf32>, tensor<16xf32>) -> (tensor<4x16xf16>, tensor<4xf16>, tensor<4xf16>)
+  return
+}
+
+// -----
+
+func.func @kept_gradients(%x: tensor<4x16xf16>, %m: tensor<4xf32>) {
+  // expected-error @below {{'ds.layer_norm_parameter_grad' op NP4: dgain is 'f16', must be f32 or f64}}
+  %g, %b = ds.layer_norm_parameter_grad %x, %x, %m, %m : (tensor<4x16xf16>, tensor<4x16xf16>, tensor<4xf32>, tensor<4xf32>) -> (tensor<16xf16>, tensor<16xf16>)
   return
 }

@@ -80,9 +80,25 @@ func.func @new_velocity(%w: tensor<4xf32>, %g: tensor<4xf32>, %u: tensor<4xf32>,
 
 // -----
 
+func.func @half_shape(%w: tensor<4xf32>, %s: tensor<f64>) {
+  // expected-error @below {{'ds.sgd_update' op O2: new half is [5], expected [4]}}
+  %r:3 = ds.sgd_update %w, %w, %w, %s, %s, %s : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<5xf16>)
+  return
+}
+
+// -----
+
 func.func @lion_m(%w: tensor<4xf32>, %m: tensor<5xf32>, %s: tensor<f64>) {
   // expected-error @below {{'ds.lion_update' op O1: m is 'tensor<5xf32>', expected 'tensor<4xf32>'}}
   %r:2 = ds.lion_update %w, %w, %m, %s, %s, %s, %s : (tensor<4xf32>, tensor<4xf32>, tensor<5xf32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @half_type(%w: tensor<4xf32>, %s: tensor<f64>) {
+  // expected-error @below {{'ds.adam_update' op O2: new half is 'tensor<4xf32>', expected f16 or bf16}}
+  %r:4 = ds.adam_update %w, %w, %w, %w, %s, %s, %s, %s, %s, %s : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
 

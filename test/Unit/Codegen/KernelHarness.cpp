@@ -98,9 +98,8 @@ std::unique_ptr<LoadedKernel> LoadedKernel::ofOp(const std::string &arguments,
   SmallVector<int64_t> resultArgument;
   auto kernel = std::make_unique<LoadedKernel>();
   auto addArgument = [&](Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    types.push_back(MemRefType::get(tensor.getShape(), tensor.getElementType()));
-    kernel->argumentBytes_.push_back(byteSizeOf(tensor));
+    types.push_back(kernelMemory(type));
+    kernel->argumentBytes_.push_back(byteSizeOf(cast<ShapedType>(type)));
   };
   for (Type type : op->getOperandTypes())
     addArgument(type);

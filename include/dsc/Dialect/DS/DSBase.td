@@ -21,8 +21,8 @@ def DS_Dialect : Dialect {
     Value semantics on ranked tensors with static shapes. A module holds `ds.variable` symbols (parameters,
     optimizer state, counters), `ds.hyperparameter` symbols (scalars that may change without compiling
     again) and one `func.func` a program: `@train`, `@evaluate`, `@logits`. Each layer of the network is a
-    `ds.block` region. Row-major layout; `f32` unless a pass says otherwise; scalars of the training loop
-    are `tensor<f64>`.
+    `ds.block` region. Row-major layout; `f32` until `ds-mixed-precision`, which stores in two bytes what the rule of
+    `ds.cast` allows; scalars of the training loop are `tensor<f64>`.
   }];
   let usePropertiesForAttributes = 1;
 }
@@ -38,7 +38,8 @@ def DS_Activation : I32EnumAttr<"Activation", "activation function", [
 def DS_Role : I32EnumAttr<"Role", "what a variable is for", [
     I32EnumAttrCase<"Parameter", 0, "parameter">,
     I32EnumAttrCase<"OptimizerState", 1, "optimizer_state">,
-    I32EnumAttrCase<"Counter", 2, "counter">]> {
+    I32EnumAttrCase<"Counter", 2, "counter">,
+    I32EnumAttrCase<"WorkingCopy", 3, "working_copy">]> {
   let cppNamespace = "::dsc::ds";
 }
 
@@ -61,7 +62,7 @@ def DS_Schedule : I32EnumAttr<"Schedule", "learning-rate schedule", [
   let cppNamespace = "::dsc::ds";
 }
 
-// Element types. Floating tensors are f32 in a plan and f64 nowhere but in scalars of the training loop.
+// Element types. Floating tensors are f32, f16 or bf16 in a plan, f64 nowhere but in scalars of the training loop.
 def DS_Float : AnyTypeOf<[F32, F64, F16, BF16]>;
 def DS_Tensor : StaticShapeTensorOf<[DS_Float]>;
 def DS_Ids : StaticShapeTensorOf<[I32]>;
@@ -88,6 +89,9 @@ def NotDifferentiable : NativeOpTrait<"NotDifferentiable"> { let cppNamespace = 
 
 // Lowered to a view, not to a kernel.
 def SharesBytes : NativeOpTrait<"SharesBytes"> { let cppNamespace = "::dsc::OpTrait"; }
+
+// The last, optional result is the first one in two bytes: ds-fuse folds a cast of an updated weight into it.
+def WritesHalf : NativeOpTrait<"WritesHalf"> { let cppNamespace = "::dsc::OpTrait"; }
 
 defvar HasFlops = DeclareOpInterfaceMethods<CostOpInterface, ["flops"]>;
 defvar HasTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead"]>;

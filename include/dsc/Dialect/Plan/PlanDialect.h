@@ -20,7 +20,9 @@ namespace dsc::plan {
 int64_t byteSize(mlir::ShapedType type);
 
 /// True for kinds whose buffers are the same bytes in all programs.
-inline bool livesAcrossPrograms(BufferKind kind) { return kind <= BufferKind::Hyperparameter; }
+inline bool livesAcrossPrograms(BufferKind kind) {
+  return kind <= BufferKind::Hyperparameter || kind == BufferKind::WorkingCopy;
+}
 
 /// Where an operand lies: a buffer and bytes from its start, through any number of views.
 struct BufferPlace {

@@ -28,7 +28,8 @@ def Plan_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
     I32EnumAttrCase<"Hyperparameter", 4, "hyperparameter">,
     I32EnumAttrCase<"Input", 5, "input">,
     I32EnumAttrCase<"Output", 6, "output">,
-    I32EnumAttrCase<"Activation", 7, "activation">]> {
+    I32EnumAttrCase<"Activation", 7, "activation">,
+    I32EnumAttrCase<"WorkingCopy", 8, "working_copy">]> {
   let cppNamespace = "::dsc::plan";
 }
 

@@ -27,7 +27,7 @@ def DS_AttentionOp : DS_ComputeOp<"attention", [Differentiable, HasFlops]> {
     - A1: `qkv` is [b, t, 3 d] and `heads` is positive and divides d.
     - A2: `result` is [b, t, d] and `lse` is [b, heads, t].
     - A3: `scale` is positive.
-    - A4: all tensors have one element type.
+    - A4: element types as `ds.cast` says; `lse` is kept.
   }];
   let arguments = (ins DS_Tensor:$qkv, I64Attr:$heads, F64Attr:$scale);
   let results = (outs DS_Tensor:$result, DS_Tensor:$lse);
@@ -54,7 +54,7 @@ def DS_AttentionGradOp : DS_ComputeOp<"attention_grad", [NotDifferentiable, HasF
     - A1: `qkv` is [b, t, 3 d] and `heads` is positive and divides d.
     - A2: `gradient` and `output` are [b, t, d] and `lse` is [b, heads, t].
     - A3: `scale` is positive.
-    - A4: all tensors have one element type.
+    - A4: element types as `ds.cast` says; `lse` is kept.
     - A5: `result` has the type of `qkv`.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Tensor:$qkv, DS_Tensor:$output, DS_Tensor:$lse,

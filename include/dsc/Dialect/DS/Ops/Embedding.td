@@ -22,7 +22,7 @@ def DS_EmbeddingOp : DS_ComputeOp<"embedding", [Differentiable, HasFlops, HasTra
     Constraints:
     - M1: `ids` is [b, t]; `result` is [b, t, d].
     - M2: tables are [rows, d]; `positions` has at least t rows.
-    - M3: all tables and `result` have one element type.
+    - M3: element types as `ds.cast` says.
   }];
   let arguments = (ins DS_Ids:$ids, DS_Tensor:$table, Optional<DS_Tensor>:$positions);
   let results = (outs DS_Tensor:$result);
@@ -48,7 +48,7 @@ def DS_EmbeddingGradOp : DS_ComputeOp<"embedding_grad", [NotDifferentiable, HasF
 
     Constraints:
     - M4: `ids` is [b, t], `gradient` is [b, t, d], `result` is [rows, d].
-    - M5: `init` has the type of `result`; `gradient` and `result` have one element type.
+    - M5: `init` has the shape of `result`; element types as `ds.cast` says, `result` and `init` are kept.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Ids:$ids, Optional<DS_Tensor>:$init);
   let results = (outs DS_Tensor:$result);
@@ -72,7 +72,8 @@ def DS_PositionGradOp : DS_ComputeOp<"position_grad", [NotDifferentiable, HasFlo
         %dwpe = ds.position_grad %dx : (tensor<2x8x16xf32>) -> tensor<32x16xf32>
 
     Constraints:
-    - M6: `gradient` is [b, t, d], `result` is [rows, d] with rows at least t, of one element type.
+    - M6: `gradient` is [b, t, d], `result` is [rows, d] with rows at least t; element types as `ds.cast` says,
+      `result` is kept.
   }];
   let arguments = (ins DS_Tensor:$gradient);
   let results = (outs DS_Tensor:$result);

@@ -14,8 +14,8 @@ def DS_LinearOp : DS_ComputeOp<"linear", [AttrSizedOperandSegments, Differentiab
     used as output head). `activation`, `residual` and the second result (`pre`, kept for the backward) are
     filled in by `ds-fuse`; import creates none of them.
 
-    The sum over k runs in a fixed order that depends on k alone; products and sums are fused multiply-adds in
-    f32 where the target has them. Leading dimensions and n shard freely; a cut of k leaves partial sums (and
+    The sum over k runs in a fixed order that depends on k (and on whether the result is stored in two bytes) alone;
+    products and sums are fused multiply-adds in f32 where the target has them. Leading dimensions and n shard freely; a cut of k leaves partial sums (and
     `bias`, `residual` and `activation` then follow the all-reduce). Saved for backward: `input`, `weight`.
 
     Created by `ds-import` and by head tiling; lowered by `ds-to-plan`.
@@ -27,9 +27,9 @@ def DS_LinearOp : DS_ComputeOp<"linear", [AttrSizedOperandSegments, Differentiab
     Constraints:
     - L1: the last dimension of `input` is the inner dimension of the rank-2 `weight`.
     - L2: `bias` is [n].
-    - L3: `result` has the leading dimensions of `input` and n last; `residual` has its type.
-    - L4: `pre` is present only with an activation, and has the type of the result.
-    - L5: all tensors have one element type.
+    - L3: `result` has the leading dimensions of `input` and n last; `residual` has its shape.
+    - L4: `pre` is present only with an activation, and has the shape of the result.
+    - L5: element types as `ds.cast` says; `bias` is kept.
     - L6: `ds-fuse` runs after differentiation: with `activation` or `residual` the op has no derivative.
   }];
   let arguments = (ins DS_Tensor:$input, DS_Tensor:$weight, Optional<DS_Tensor>:$bias,
@@ -60,9 +60,9 @@ def DS_LinearInputGradOp : DS_ComputeOp<"linear_input_grad", [AttrSizedOperandSe
 
     Constraints:
     - LI1: the last dimension of `gradient` is the outer dimension of the rank-2 `weight`.
-    - LI2: `result` has the leading dimensions of `gradient` and k last; `pre` and `residual` have its type.
+    - LI2: `result` has the leading dimensions of `gradient` and k last; `pre` and `residual` have its shape.
     - LI3: `pre` and `activation` come together.
-    - LI4: all tensors have one element type.
+    - LI4: element types as `ds.cast` says.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Tensor:$weight, Optional<DS_Tensor>:$pre,
                        Optional<DS_Tensor>:$residual, UnitAttr:$transpose_weight,
@@ -92,7 +92,7 @@ def DS_LinearWeightGradOp : DS_ComputeOp<"linear_weight_grad", [NotDifferentiabl
     Constraints:
     - LW1: `input` and `gradient` have the same leading dimensions.
     - LW2: `result` is [k, n], or [n, k] with `transpose_weight`.
-    - LW3: `init` has the type of `result`; all tensors have one element type.
+    - LW3: `init` has the shape of `result`; element types as `ds.cast` says, `result` and `init` are kept.
   }];
   let arguments = (ins DS_Tensor:$input, DS_Tensor:$gradient, Optional<DS_Tensor>:$init,
                        UnitAttr:$transpose_weight);
@@ -118,7 +118,7 @@ def DS_BiasGradOp : DS_ComputeOp<"bias_grad", [NotDifferentiable, HasFlops, Accu
 
     Constraints:
     - LB1: `result` is [n], n the last dimension of `gradient`.
-    - LB2: `init` has the type of `result`; all tensors have one element type.
+    - LB2: `init` has the shape of `result`; element types as `ds.cast` says, `result` and `init` are kept.
   }];
   let arguments = (ins DS_Tensor:$gradient, Optional<DS_Tensor>:$init);
   let results = (outs DS_Tensor:$result);

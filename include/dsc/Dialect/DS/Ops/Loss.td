@@ -30,7 +30,7 @@ def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [Differentiable, HasFlops]
 
     Constraints:
     - C1: `labels`, `losses` and `lse` have the leading dimensions of `logits`.
-    - C2: `logits`, `losses` and `lse` have one element type.
+    - C2: element types as `ds.cast` says; `losses` and `lse` are kept.
     - C3: the gradient of `losses` is a scalar tensor<f64>, that of `lse` absent.
   }];
   let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, Optional<DS_Scalar>:$smoothing);
@@ -54,7 +54,7 @@ def DS_CrossEntropyGradOp : DS_ComputeOp<"cross_entropy_grad", [NotDifferentiabl
 
     Constraints:
     - C1: `labels` and `lse` have the leading dimensions of `logits`.
-    - C4: `result` has the type of `logits`, `lse` its element type.
+    - C4: `result` has the shape of `logits`; element types as `ds.cast` says, `lse` is kept.
   }];
   let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, DS_Tensor:$lse, DS_Scalar:$seed,
                        Optional<DS_Scalar>:$smoothing);

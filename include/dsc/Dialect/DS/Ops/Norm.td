@@ -24,8 +24,8 @@ def DS_LayerNormOp : DS_ComputeOp<"layer_norm", [Differentiable, HasFlops]> {
     Constraints:
     - N1: `gain` and `bias` have one dimension, as long as the last of `input`.
     - N2: `eps` is positive.
-    - N3: `mean` and `rstd` have the leading dimensions of `input`; `result` has its type.
-    - N4: all tensors have one element type.
+    - N3: `mean` and `rstd` have the leading dimensions of `input`; `result` has its shape.
+    - N4: element types as `ds.cast` says; `gain`, `bias`, `mean` and `rstd` are kept.
   }];
   let arguments = (ins DS_Tensor:$input, DS_Tensor:$gain, DS_Tensor:$bias, F64Attr:$eps);
   let results = (outs DS_Tensor:$result, DS_Tensor:$mean, DS_Tensor:$rstd);
@@ -51,8 +51,8 @@ def DS_LayerNormInputGradOp : DS_ComputeOp<"layer_norm_input_grad", [NotDifferen
     Constraints:
     - NI1: `gain` has one dimension, as long as the last of `input`.
     - NI2: `mean` and `rstd` have the leading dimensions of `input`.
-    - NI3: `gradient`, `residual` and `result` have the type of `input`.
-    - NI4: all tensors have one element type.
+    - NI3: `gradient`, `residual` and `result` have the shape of `input`.
+    - NI4: element types as `ds.cast` says; `gain`, `mean` and `rstd` are kept.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Tensor:$input, DS_Tensor:$gain, DS_Tensor:$mean,
                        DS_Tensor:$rstd, Optional<DS_Tensor>:$residual);
@@ -79,10 +79,10 @@ def DS_LayerNormParameterGradOp : DS_ComputeOp<"layer_norm_parameter_grad", [Not
             : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<16xf32>, tensor<16xf32>)
 
     Constraints:
-    - NP1: `gradient` has the type of `input`.
+    - NP1: `gradient` has the shape of `input`.
     - NP2: `mean` and `rstd` have the leading dimensions of `input`.
     - NP3: `dgain` and `dbias` have one dimension, as long as the last of `input`.
-    - NP4: all tensors have one element type.
+    - NP4: element types as `ds.cast` says; `mean`, `rstd` and the results are kept.
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Tensor:$input, DS_Tensor:$mean, DS_Tensor:$rstd);
   let results = (outs DS_Tensor:$dgain, DS_Tensor:$dbias);

@@ -4,7 +4,7 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_AdamUpdateOp : DS_ComputeOp<"adam_update", [NotDifferentiable, HasFlops, MayOverwrite]> {
+def DS_AdamUpdateOp : DS_ComputeOp<"adam_update", [NotDifferentiable, HasFlops, MayOverwrite, WritesHalf]> {
   let summary = "One Adam or AdamW update of a variable";
   let description = [{
     With g = clip * gradient and t = `updates` + 1:
@@ -26,16 +26,18 @@ def DS_AdamUpdateOp : DS_ComputeOp<"adam_update", [NotDifferentiable, HasFlops, 
                tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
 
     Constraints:
-    - O1: `weight`, `gradient`, the state and all results have one type.
+    - O1: `weight`, `gradient`, the state and all results but `newHalf` have one type.
+    - O2: `newHalf`, the new weight rounded for products to read, has its shape and is f16 or bf16.
   }];
   let arguments = (ins DS_Tensor:$weight, DS_Tensor:$gradient, DS_Tensor:$m, DS_Tensor:$v,
                        DS_Scalar:$clip, DS_Scalar:$rate, DS_Scalar:$beta1, DS_Scalar:$beta2,
                        DS_Scalar:$eps, DS_Scalar:$updates, Optional<DS_Scalar>:$decay,
                        UnitAttr:$decoupled);
-  let results = (outs DS_Tensor:$newWeight, DS_Tensor:$newM, DS_Tensor:$newV);
+  let results = (outs DS_Tensor:$newWeight, DS_Tensor:$newM, DS_Tensor:$newV,
+                      Optional<DS_Tensor>:$newHalf);
 }
 
-def DS_SgdUpdateOp : DS_ComputeOp<"sgd_update", [NotDifferentiable, HasFlops, MayOverwrite]> {
+def DS_SgdUpdateOp : DS_ComputeOp<"sgd_update", [NotDifferentiable, HasFlops, MayOverwrite, WritesHalf]> {
   let summary = "One update of stochastic gradient descent with momentum";
   let description = [{
         g = clip * gradient + decay * w
@@ -52,12 +54,13 @@ def DS_SgdUpdateOp : DS_ComputeOp<"sgd_update", [NotDifferentiable, HasFlops, Ma
             : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>)
 
     Constraints:
-    - O1: `weight`, `gradient`, the state and all results have one type.
+    - O1: `weight`, `gradient`, the state and all results but `newHalf` have one type.
+    - O2: `newHalf`, the new weight rounded for products to read, has its shape and is f16 or bf16.
   }];
   let arguments = (ins DS_Tensor:$weight, DS_Tensor:$gradient, DS_Tensor:$velocity,
                        DS_Scalar:$clip, DS_Scalar:$rate, DS_Scalar:$momentum, Optional<DS_Scalar>:$decay,
                        UnitAttr:$nesterov);
-  let results = (outs DS_Tensor:$newWeight, DS_Tensor:$newVelocity);
+  let results = (outs DS_Tensor:$newWeight, DS_Tensor:$newVelocity, Optional<DS_Tensor>:$newHalf);
 }
 
 def DS_LionUpdateOp : DS_ComputeOp<"lion_update", [NotDifferentiable, HasFlops, MayOverwrite]> {
