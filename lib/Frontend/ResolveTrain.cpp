@@ -7,6 +7,7 @@ using namespace dsc;
 
 void Resolver::resolveTrain() {
   resolveBatch();
+  resolvePrecision();
   resolveClipping();
   spec.train.seed = seed("train.seed").value;
   text("train.reproducible");
@@ -15,6 +16,21 @@ void Resolver::resolveTrain() {
   resolveLength();
   resolveSchedule();
   checkStepSizes();
+}
+
+void Resolver::resolvePrecision() {
+  Resolved<bool> fp16 = boolean("train.fp16.enabled"), bf16 = boolean("train.bf16.enabled");
+  if (fp16.value && bf16.value)
+    errors
+        .error(bf16.where,
+               "'train.fp16' and 'train.bf16' are both enabled: values are stored as one "
+               "of them")
+        .note(shown("train.fp16.enabled", fp16) + " in 'fp16', " +
+              shown("train.bf16.enabled", bf16) + " in 'bf16'")
+        .fix("set one of them to false");
+  spec.train.precision = fp16.value   ? Precision::F16
+                         : bf16.value ? Precision::BF16
+                                      : Precision::F32;
 }
 
 void Resolver::resolveClipping() {

@@ -71,6 +71,7 @@ private:
   void resolveTrain();
   void resolveClipping();
   void resolveBatch();
+  void resolvePrecision();
   void resolveLength();
   void resolveOptimizer();
   void belongs(std::string_view section, const std::string &type);

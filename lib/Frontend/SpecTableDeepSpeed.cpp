@@ -7,13 +7,13 @@ using namespace dsc;
 
 static void addHalfPrecisionRows(std::vector<SpecKey> &t) {
   constexpr std::string_view off = "float16 is off";
-  t.push_back({.path = "train.fp16", .types = TObject, .doc = "Training in float16."});
-  t.push_back({.path = "train.fp16.enabled",
-               .types = TBool | TAuto,
-               .use = KeyUse::Limited,
-               .only = R"([false, "auto"])",
-               .reason = "training computes in float32",
-               .doc = "Switch."});
+  t.push_back({.path = "train.fp16", .types = TObject, .doc = "Mixed precision with float16."});
+  t.push_back(
+      {.path = "train.fp16.enabled",
+       .types = TBool | TAuto,
+       .fallback = "false",
+       .doc = "Store activations, their gradients and operands of products as float16; weights "
+              "and all sums stay float32."});
   for (auto path : {"train.fp16.loss_scale", "train.fp16.min_loss_scale"})
     t.push_back({.path = path,
                  .types = TNumber | TAuto,
@@ -39,13 +39,11 @@ static void addHalfPrecisionRows(std::vector<SpecKey> &t) {
   t.push_back({.path = "train.bf16",
                .types = TObject,
                .aliases = {"bfloat16"},
-               .doc = "Training in bfloat16."});
+               .doc = "Mixed precision with bfloat16."});
   t.push_back({.path = "train.bf16.enabled",
                .types = TBool | TAuto,
-               .use = KeyUse::Limited,
-               .only = R"([false, "auto"])",
-               .reason = "training computes in float32",
-               .doc = "Switch."});
+               .fallback = "false",
+               .doc = "As `train.fp16.enabled`, as bfloat16."});
   for (auto path : {"train.bf16.immediate_grad_update", "train.bf16.check_grad_overflow"})
     t.push_back({.path = path,
                  .types = TBool,

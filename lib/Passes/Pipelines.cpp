@@ -48,6 +48,29 @@ void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &op
   passes.addPass(createDsVerifyTraining());
 }
 
+void dsc::setPrecisionOptions(const Spec &spec, PrecisionOptions &options) {
+  switch (spec.train.precision) {
+  case Precision::F32:
+    options.type = std::string("f32");
+    break;
+  case Precision::F16:
+    options.type = std::string("f16");
+    break;
+  case Precision::BF16:
+    options.type = std::string("bf16");
+    break;
+  }
+}
+
+void dsc::buildPrecisionPipeline(OpPassManager &passes, const PrecisionOptions &options) {
+  if (options.type == "f32")
+    return;
+  DsMixedPrecisionOptions precision;
+  precision.type = options.type;
+  passes.addPass(createDsMixedPrecision(precision));
+  passes.addPass(createDsVerifyPrecision());
+}
+
 void dsc::buildLoweringPipeline(OpPassManager &passes, const LoweringOptions &options) {
   passes.addPass(createDsFuse());
   passes.addPass(createDsInlineBlocks());
@@ -68,6 +91,8 @@ void dsc::registerPipelines() {
                              buildImportPipeline);
   PassPipelineRegistration<TrainingOptions>("ds-training", "Training phase: forward to whole step",
                                             buildTrainingPipeline);
+  PassPipelineRegistration<PrecisionOptions>(
+      "ds-precision", "Precision phase: f32 to mixed precision", buildPrecisionPipeline);
   PassPipelineRegistration<LoweringOptions>("ds-lowering", "Lowering phase: blocks to fused ops",
                                             buildLoweringPipeline);
   PassPipelineRegistration<>("ds-plan", "Plan phase: ops to instructions on bytes",

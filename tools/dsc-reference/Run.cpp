@@ -1,6 +1,7 @@
 //===- Run.cpp - a training run in float64 ---------------------------------===//
 #include "Run.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Plan/Plan.h"
 #include "dsc/Runtime/Checkpoint/Initializer.h"
 #include "dsc/Runtime/Monitor/Progress.h"
 #include "dsc/Runtime/Monitor/StepLog.h"
@@ -67,6 +68,18 @@ void ReferenceRun::initialise() {
     interpreter.variables[variable.getSymName().str()] =
         std::make_shared<Tensor>(std::move(tensor));
   }
+  refreshWorkingCopies();
+}
+
+void ReferenceRun::refreshWorkingCopies() {
+  for (auto variable : module.getOps<ds::VariableOp>()) {
+    if (variable.getRole() != ds::Role::WorkingCopy)
+      continue;
+    std::string name = variable.getSymName().str();
+    Tensor tensor = *interpreter.variables[name.substr(plan::workingCopyPrefix.size())];
+    reference::roundToType(tensor, variable.getType());
+    interpreter.variables[name] = std::make_shared<Tensor>(std::move(tensor));
+  }
 }
 
 Status ReferenceRun::load(const std::string &folder) {
@@ -84,6 +97,7 @@ Status ReferenceRun::load(const std::string &folder) {
     std::printf("note: %s\n", note.c_str());
   for (auto &[name, tensor] : loaded)
     interpreter.variables[name] = std::make_shared<Tensor>(std::move(tensor));
+  refreshWorkingCopies();
   return {};
 }
 

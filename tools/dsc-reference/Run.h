@@ -41,6 +41,8 @@ private:
   Status startWeights(const std::string &fallback);
   Status load(const std::string &folder);
   void initialise();
+  /// Rounds parameters to their two-byte copies, as dsrun does when weights come from outside a step.
+  void refreshWorkingCopies();
   Status step(int64_t number, class StepLog *log, class Progress &progress);
   Status stopNumeric(int64_t number, const reference::Outcome &outcome);
   /// Mean loss over at most `evaluation.batches` batches; absent if nothing counts or a signal

@@ -44,7 +44,10 @@ static cl::extrahelp examples(
     "gradient\n\n"
     "Reads the same spec as dsc, computes in float64 with plain loops, writes the same log keys "
     "(17\n"
-    "digits) and F64 weights under the same names. Paths on the command line are relative to the\n"
+    "digits) and F64 weights under the same names. With fp16 or bf16 enabled each result that "
+    "dsrun\n"
+    "stores in two bytes is rounded to it, from float64 at once. Paths on the command line are "
+    "relative to the\n"
     "current folder. Exit codes: 0 ok, 1 spec, data or weights wrong, 2 usage, 4 loss or gradient "
     "not\n"
     "finite or --check-gradients failed, 6 final save failed, 128+n ended by signal n after "
@@ -76,6 +79,14 @@ static mlir::OwningOpRef<mlir::ModuleOp> buildModule(mlir::MLIRContext &context,
     TrainingOptions training;
     setTrainingOptions(spec, training);
     buildTrainingPipeline(passes, training);
+  }
+  // In mixed precision what is rounded is part of the meaning, and fused ops round less: the
+  // interpreter runs what the kernels are made from.
+  if (spec.train.precision != Precision::F32) {
+    PrecisionOptions precision;
+    setPrecisionOptions(spec, precision);
+    buildPrecisionPipeline(passes, precision);
+    buildLoweringPipeline(passes, LoweringOptions());
   }
   if (failed(passes.run(*module)))
     return {};

@@ -42,6 +42,12 @@ static std::vector<PhaseEntry> phases() {
              setTrainingOptions(spec, options);
              buildTrainingPipeline(passes, options);
            }},
+          {Phase::Precision, "precision",
+           [](OpPassManager &passes, const Spec &spec) {
+             PrecisionOptions options;
+             setPrecisionOptions(spec, options);
+             buildPrecisionPipeline(passes, options);
+           }},
           {Phase::Lowering, "lowering",
            [](OpPassManager &passes, const Spec &) {
              buildLoweringPipeline(passes, LoweringOptions());
@@ -56,12 +62,14 @@ std::string dsc::printPipeline() {
     name.resize(std::max<size_t>(name.size() + 2, 28), ' ');
     text += "  " + name + summary.str() + "\n";
   };
+  Spec spec; // that asks for every phase
+  spec.train.precision = Precision::BF16;
   for (const PhaseEntry &phase : phases()) {
     text += std::string(phase.name) + "\n";
     if (phase.phase == Phase::Import)
       line("ds-import", importSummary);
     OpPassManager passes(ModuleOp::getOperationName());
-    phase.build(passes, Spec());
+    phase.build(passes, spec);
     for (Pass &pass : passes.getPasses())
       line(pass.getArgument().str(), pass.getDescription());
   }

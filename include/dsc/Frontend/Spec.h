@@ -49,6 +49,9 @@ struct DataSpec {
   uint64_t seed = 1234;
 };
 
+/// What activations and operands of products are stored as.
+enum class Precision { F32, F16, BF16 };
+
 /// Parameters with rules of their own, by pattern; a parameter belongs to the first that matches.
 struct ParamGroup {
   std::string match; ///< of names: `*` stands for any characters, `?` for one
@@ -59,6 +62,7 @@ struct ParamGroup {
 struct TrainSpec {
   int64_t batch = 1;         ///< train_batch_size, sequences an update
   double gradientClipping = 0, gradientClippingValue = 0; ///< by global norm, by value; 0: none
+  Precision precision = Precision::F32;
   OptimizerKind optimizer = OptimizerKind::AdamW;
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0;
   double leastTrust = 0.01, mostTrust = 10; ///< limits of LAMB's trust ratio

@@ -15,6 +15,7 @@ def DsFuse : Pass<"ds-fuse", "::mlir::ModuleOp"> {
     | `ds.add` of a `ds.linear` used once | `ds.linear` with `residual` |
     | `ds.activation_grad` of a `ds.linear_input_grad` used once | `ds.linear_input_grad` with `pre` |
     | `ds.add` of a `ds.linear_input_grad` or `ds.layer_norm_input_grad` used once | the same with `residual` |
+    | `ds.cast` of an updated weight | the update writes the working copy too |
 
     Before and after:
 
@@ -23,13 +24,15 @@ def DsFuse : Pass<"ds-fuse", "::mlir::ModuleOp"> {
         // becomes
         %a, %pre = ds.linear %x, %w bias %b {activation = gelu_tanh} : ... pre ...
 
-    Every sum keeps its operands' order of rounding: the product is finished before the residual is added.
+    Every sum keeps its operands' order of rounding: the product is finished before the residual is added. With results of
+    two bytes what is inside an op stays f32 and is rounded once, when the op is done.
   }];
   let dependentDialects = ["::dsc::ds::DSDialect"];
   let statistics = [
     Statistic<"activations", "activations", "activations folded into a product">,
     Statistic<"residuals", "residuals", "residual sums folded into a product or a norm's gradient">,
-    Statistic<"activationGrads", "activation-gradients", "activation gradients folded into a product">
+    Statistic<"activationGrads", "activation-gradients", "activation gradients folded into a product">,
+    Statistic<"casts", "casts", "casts folded into updates">
   ];
 }
 

@@ -37,6 +37,16 @@ void buildImportPipeline(mlir::OpPassManager &passes);
 /// ds-training: forward pass to whole step.
 void buildTrainingPipeline(mlir::OpPassManager &passes, const TrainingOptions &options);
 
+/// Options of the precision phase: ds-precision{type=f16}.
+struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
+  Option<std::string> type{*this, "type", llvm::cl::desc("f16, bf16, or f32: nothing is done"),
+                           llvm::cl::init("f32")};
+};
+/// What the spec asks of the precision phase.
+void setPrecisionOptions(const Spec &spec, PrecisionOptions &options);
+/// ds-precision: f32 to mixed precision.
+void buildPrecisionPipeline(mlir::OpPassManager &passes, const PrecisionOptions &options);
+
 /// ds-lowering: blocks of ops to straight-line programs of fused ops.
 struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
   Option<int64_t> blockBytes{*this, "block-bytes",
@@ -47,7 +57,8 @@ void buildLoweringPipeline(mlir::OpPassManager &passes, const LoweringOptions &o
 /// ds-plan: programs to instructions on bytes.
 void buildPlanPipeline(mlir::OpPassManager &passes);
 
-/// Makes the phases known to ds-opt: --ds-import, --ds-training, --ds-lowering, --ds-plan.
+/// Makes the phases known to ds-opt: --ds-import, --ds-training, --ds-precision,
+/// --ds-lowering, --ds-plan.
 void registerPipelines();
 
 } // namespace dsc

@@ -107,6 +107,29 @@ static bool foldResidual(ds::AddOp add, Value value, Value residual) {
   return true;
 }
 
+/// cast(update(...)): the update writes the working copy beside the weight.
+static bool foldCast(ds::CastOp cast) {
+  Operation *update = cast.getInput().getDefiningOp();
+  if (!update || !update->hasTrait<dsc::OpTrait::WritesHalf>() ||
+      cast.getInput() != update->getResult(0) || update->getBlock() != cast->getBlock())
+    return false;
+  // Rebuilt with one result more, unless it has that already.
+  SmallVector<Type> types(update->getResultTypes());
+  if (types.back() == cast.getType())
+    return false;
+  types.push_back(cast.getType());
+  OperationState state(update->getLoc(), update->getName());
+  state.addOperands(update->getOperands());
+  state.addAttributes(update->getAttrs());
+  state.addTypes(types);
+  Operation *fused = OpBuilder(update).create(state);
+  cast.replaceAllUsesWith(fused->getResults().back());
+  update->replaceAllUsesWith(fused->getResults().drop_back());
+  cast.erase();
+  update->erase();
+  return true;
+}
+
 namespace {
 struct Fuse : dsc::impl::DsFuseBase<Fuse> {
   void runOnOperation() override {
@@ -119,6 +142,10 @@ struct Fuse : dsc::impl::DsFuseBase<Fuse> {
       else if (isa<ds::AddOp>(op))
         sums.push_back(op);
     });
+    SmallVector<ds::CastOp> roundings;
+    getOperation().walk([&](ds::CastOp cast) { roundings.push_back(cast); });
+    for (ds::CastOp cast : roundings)
+      casts += foldCast(cast);
     for (Operation *op : elementwise) {
       if (auto activation = dyn_cast<ds::ActivationOp>(op))
         activations += foldActivation(activation);

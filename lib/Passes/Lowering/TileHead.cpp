@@ -169,12 +169,13 @@ void TileHead::tile(Head head) {
     if (!head.lossGrad)
       continue;
     Value gradient = maker.make<ds::CrossEntropyGradOp>(
-        head.lossGrad, logits.getResult().getType(), logits.getResult(), labelsRun, loss.getLse(),
-        head.lossGrad.getSeed(), head.lossGrad.getSmoothing());
+        head.lossGrad, matrix(head.lossGrad.getResult(), count), logits.getResult(), labelsRun,
+        loss.getLse(), head.lossGrad.getSeed(), head.lossGrad.getSmoothing());
     if (head.inputGrad)
       inputGrads.push_back(maker.make<ds::LinearInputGradOp>(
-          head.inputGrad, matrix(input, count), gradient, head.inputGrad.getWeight(), Value(),
-          Value(), head.inputGrad.getTransposeWeight(), ds::Activation::None));
+          head.inputGrad, matrix(head.inputGrad.getResult(), count), gradient,
+          head.inputGrad.getWeight(), Value(), Value(), head.inputGrad.getTransposeWeight(),
+          ds::Activation::None));
     if (head.weightGrad)
       weightGrad = maker.make<ds::LinearWeightGradOp>(head.weightGrad, head.weightGrad.getType(),
                                                       inputRun, gradient, weightGrad,

@@ -1,5 +1,6 @@
 //===- Digest.cpp - hash and norm of every tensor, step by step ------------===//
 #include "dsc/Runtime/Core/Digest.h"
+#include "dsc/Support/HalfFloat.h"
 #include "dsc/Support/Hash.h"
 #include <algorithm>
 #include <cerrno>
@@ -19,12 +20,25 @@ template <typename T> static double normOf(const std::byte *data, uint64_t bytes
   return std::sqrt(sum);
 }
 
+static double normOfHalves(const std::byte *data, uint64_t bytes, float (*widen)(uint16_t)) {
+  double sum = 0;
+  for (uint64_t i = 0; i + 2 <= bytes; i += 2) {
+    uint16_t half;
+    std::memcpy(&half, data + i, 2);
+    double value = static_cast<double>(widen(half));
+    sum += value * value;
+  }
+  return std::sqrt(sum);
+}
+
 Digest::Entry Digest::digest(const std::string &name, DType dtype, const std::byte *data,
                              uint64_t bytes) {
-  double norm = dtype == DType::F32   ? normOf<float>(data, bytes)
-                : dtype == DType::F64 ? normOf<double>(data, bytes)
-                : dtype == DType::I32 ? normOf<int32_t>(data, bytes)
-                                      : 0;
+  double norm = dtype == DType::F32    ? normOf<float>(data, bytes)
+                : dtype == DType::F64  ? normOf<double>(data, bytes)
+                : dtype == DType::I32  ? normOf<int32_t>(data, bytes)
+                : dtype == DType::F16  ? normOfHalves(data, bytes, halfToFloat)
+                : dtype == DType::BF16 ? normOfHalves(data, bytes, bfloatToFloat)
+                                       : 0;
   return {name, hex64(hash64(data, bytes)), norm};
 }
 

@@ -1,5 +1,6 @@
 //===- Executor.cpp - a verified plan, ready to run ------------------------===//
 #include "dsc/Runtime/Core/Executor.h"
+#include "dsc/Support/HalfFloat.h"
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
 #include <cmath>
@@ -267,6 +268,16 @@ std::string Executor::scan(const Buffer &buffer, uint64_t offset, uint64_t bytes
     bad = firstBad<double>(start, bytes);
     if (bad >= 0)
       value = readScalar(start + bad * 8);
+  }
+  if (buffer.dtype == DType::F16 || buffer.dtype == DType::BF16) {
+    auto widen = buffer.dtype == DType::F16 ? halfToFloat : bfloatToFloat;
+    for (uint64_t i = 0; i + 2 <= bytes && bad < 0; i += 2) {
+      uint16_t half;
+      std::memcpy(&half, start + i, 2);
+      value = static_cast<double>(widen(half));
+      if (!std::isfinite(value))
+        bad = static_cast<int64_t>(i / 2);
+    }
   }
   if (bad < 0)
     return {};

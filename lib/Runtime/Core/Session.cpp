@@ -4,6 +4,7 @@
 #include "dsc/Runtime/Checkpoint/Checkpoint.h"
 #include "dsc/Runtime/Checkpoint/Initializer.h"
 #include "dsc/Runtime/Core/Settings.h"
+#include "dsc/Runtime/Core/WorkingCopies.h"
 #include "dsc/Runtime/Data/TokenFile.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Hash.h"
@@ -231,6 +232,12 @@ Status Session::loadCheckpoint(const std::string &path) {
 }
 
 Status Session::load(const std::string &path) {
+  Status status = loadParameters(path);
+  refreshWorkingCopies(*theExecutor);
+  return status;
+}
+
+Status Session::loadParameters(const std::string &path) {
   initialise(/*parameters=*/false);
   if (std::filesystem::exists(path + "/manifest.json"))
     return loadCheckpoint(path);
@@ -254,6 +261,7 @@ Status Session::startWeights() {
   if (std::string from = text("init.from"); !from.empty())
     return load(inputPath(from));
   initialise(/*parameters=*/true);
+  refreshWorkingCopies(*theExecutor);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "dsc/Runtime/Core/Digest.h"
 #include "dsc/Runtime/Core/Interrupt.h"
 #include "dsc/Runtime/Core/Settings.h"
+#include "dsc/Runtime/Core/WorkingCopies.h"
 #include "dsc/Runtime/Monitor/Progress.h"
 #include "dsc/Runtime/Monitor/StepLog.h"
 #include "dsc/Support/File.h"
@@ -220,6 +221,7 @@ Status Trainer::startOrResume() {
     if (!found.ok())
       return found.status();
     if ((resumed = std::move(*found))) {
+      refreshWorkingCopies(session.executor());
       done = resumed->step;
       evaluationDue = resumed->evaluationDue;
       stream->seek({resumed->epoch, resumed->batch});

@@ -1,10 +1,11 @@
 //===- CompletenessTest.cpp - no op lacks what passes and tests ask of it --===//
 // Walks all registered ops of the dialect. A compute op (one with a sharding rule) must have a
-// cost, a derivative, a kernel generator, a float64 reference and a row in the op test table, or
-// the trait that says why not.
+// cost, a derivative, a kernel generator, a float64 reference, a row in the op test table and one
+// in the precision policy, or the trait that says why not.
 #include "../Reference/Table/OpTable.h"
 #include "dsc/Codegen/KernelOpInterface.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Passes/PrecisionPolicy.h"
 #include "dsc/Reference/Table.h"
 #include "gtest/gtest.h"
 #include <functional>
@@ -29,6 +30,9 @@ struct Registries {
   std::function<bool(StringRef)> row = [](StringRef name) {
     const optable::OpRow *found = optable::findOpRow(name);
     return found && !found->cases.empty();
+  };
+  std::function<bool(StringRef)> policy = [](StringRef name) {
+    return findPrecisionPolicy(name) != nullptr;
   };
 };
 
@@ -65,6 +69,7 @@ std::vector<std::string> gaps(const Registries &registries) {
             "kernel generator");
     missing(registries.reference(name), "reference");
     missing(registries.row(name), "row in the op table");
+    missing(registries.policy(name), "precision policy");
   }
   return found;
 }
@@ -94,6 +99,12 @@ TEST(Completeness, ARemovedReferenceIsNoticed) {
   Registries registries;
   registries.reference = without(registries.reference, "ds.attention_grad");
   EXPECT_TRUE(llvm::is_contained(gaps(registries), "ds.attention_grad: no reference"));
+}
+
+TEST(Completeness, ARemovedPolicyIsNoticed) {
+  Registries registries;
+  registries.policy = without(registries.policy, "ds.add");
+  EXPECT_TRUE(llvm::is_contained(gaps(registries), "ds.add: no precision policy"));
 }
 
 TEST(Completeness, ARemovedTestRowIsNoticed) {

@@ -456,3 +456,22 @@ TEST_F(SpecFiles, FilesThatCannotBeRead) {
   spec["model"] = "../../../../dev/zero";
   EXPECT_FALSE(read(spec).ok());
 }
+
+TEST(Spec, HalfPrecision) {
+  EXPECT_EQ(readText(smallSpec().dump()).spec->train.precision, Precision::F32);
+  Json spec = smallSpec();
+  spec["train"]["fp16"]["enabled"] = true;
+  SpecResult r = readText(spec.dump());
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.precision, Precision::F16);
+  EXPECT_EQ(r.spec->resolved["train"]["fp16"]["enabled"], true);
+  r = readText(smallSpec().dump(), {"train.bfloat16.enabled=true"});
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.precision, Precision::BF16);
+  r = readText(spec.dump(), {"train.bf16.enabled=true"});
+  EXPECT_TRUE(hasError(r, "'train.fp16' and 'train.bf16' are both enabled"));
+  EXPECT_NE(r.errorText().find("enabled true (model.json:1) in 'fp16', enabled true (--set) in "
+                               "'bf16'"),
+            std::string::npos)
+      << r.errorText();
+}

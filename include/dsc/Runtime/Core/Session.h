@@ -67,6 +67,7 @@ private:
   /// Initial values of all variables, or of all but parameters.
   void initialise(bool parameters);
   Status load(const std::string &folder);
+  Status loadParameters(const std::string &folder);
   Status loadCheckpoint(const std::string &folder);
 
   RunOptions theOptions;

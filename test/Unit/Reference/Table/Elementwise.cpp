@@ -1,8 +1,10 @@
 //===- Elementwise.cpp - test rows of Ops/Elementwise.td -------------------===//
 #include "OpTable.h"
+#include "dsc/Support/HalfFloat.h"
 #include <cmath>
 #include <numbers>
 
+using namespace dsc;
 using namespace dsc::optable;
 
 // The activations in other words than the reference: tanh through the logistic function, erf
@@ -23,6 +25,14 @@ double dsc::optable::activationSlope(const std::string &activation, double x) {
   auto f = [&](double at) { return activationValue(activation, at); };
   double h = 1e-3;
   return (8 * (f(x + h) - f(x - h)) - (f(x + 2 * h) - f(x - 2 * h))) / (12 * h);
+}
+
+/// By the bits, where the reference scales and rounds.
+static double castTo(const std::string &type, double x) {
+  auto value = static_cast<float>(x); // exact
+  return type == "f16"    ? halfToFloat(floatToHalf(value))
+         : type == "bf16" ? bfloatToFloat(floatToBfloat(value))
+                          : value;
 }
 
 std::vector<OpRow> dsc::optable::elementwiseRows() {
@@ -68,5 +78,26 @@ std::vector<OpRow> dsc::optable::elementwiseRows() {
                             },
                             .roundings = 16});
     }
-  return {add, activation, grad};
+  OpRow cast{"ds.cast", {}};
+  for (auto [from, to] : {std::pair("f32", "f16"),
+                          {"f32", "bf16"},
+                          {"f16", "f32"},
+                          {"bf16", "f32"},
+                          {"f16", "bf16"},
+                          {"bf16", "f16"}})
+    for (std::string shape : {"1", "7", "5x17", "3x131"})
+      cast.cases.push_back({.label = shape + "_" + from + "_to_" + to,
+                            .operands = {shape + "x" + from},
+                            .results = {shape + "x" + to},
+                            .text = "ds.cast $0 : (#0) -> @0",
+                            .fills = {{0, {.low = -3, .high = 3}}},
+                            .expected = [to = std::string(to)](const Tensors &in) -> Tensors {
+                              Tensor result = in[0];
+                              for (double &value : result.values)
+                                value = castTo(to, value);
+                              return {result};
+                            },
+                            .differentiate = false,
+                            .roundings = 0});
+  return {add, activation, grad, cast};
 }

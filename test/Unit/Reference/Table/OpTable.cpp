@@ -1,6 +1,7 @@
 //===- OpTable.cpp - rows put together, cases parsed and filled ------------===//
 #include "OpTable.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Reference/Interpreter.h"
 #include "dsc/Reference/Table.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -90,6 +91,7 @@ Tensors optable::operandsOf(Operation *op, const OpCase &opCase, uint64_t seed) 
         value = value < 0 ? value - fill.hole : value + fill.hole;
       tensor[i] = element.isF32() ? static_cast<float>(value) : value;
     }
+    reference::roundToType(tensor, type);
     operands.push_back(std::move(tensor));
   }
   return operands;

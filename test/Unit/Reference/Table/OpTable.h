@@ -18,8 +18,7 @@ namespace dsc::optable {
 using reference::Tensor;
 using Tensors = std::vector<Tensor>;
 
-/// Where the elements of an operand come from: uniform numbers, all exact in f32 (f64 scalars: in
-/// f64).
+/// Where the elements of an operand come from: uniform numbers, all exact in the element type.
 struct Fill {
   double low = -1, high = 1;
   double hole = 0;       ///< numbers nearer to 0 than this are moved away: a kink lies there
