@@ -7,6 +7,14 @@ import re
 import sys
 
 CASES = {
+    "MP-10": "weights in float16 are their own masters, and small updates vanish",
+    "MP-11": "norms square and sum in float16, get infinity and output zeros",
+    "MP-13": "a mask constant does not fit float16",
+    "MP-14": "an additive mask is beaten by large scores",
+    "MP-15": "a compiled conversion to float16 is wrong for some lengths of vector",
+    "MP-17": "casts are folded that do not cancel",
+    "MP-18": "rounding at the edges of a type differs between library, compiler and hardware",
+    "MP-19": "accumulators are as narrow as the storage",
     "CF-02": "a number given as a string is taken for 0, or parsed in silence",
     "CF-03": "of a duplicate key the last one wins in silence",
     "CF-04": "numbers beyond the range of a double become infinity or 0",
