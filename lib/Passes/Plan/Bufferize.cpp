@@ -186,6 +186,17 @@ bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
          assignOf(op->getResult(result), root->label);
 }
 
+/// The buffer of the variable that `assign` writes; made here if the program does not read it.
+Bufferizer::Buffer *Bufferizer::bufferOf(ds::AssignOp assign) {
+  Buffer *&buffer = variables[assign.getVariable().str()];
+  if (!buffer) {
+    auto variable = cast<ds::VariableOp>(
+        SymbolTable::lookupNearestSymbolFrom(assign, assign.getVariableAttr()));
+    buffer = newBuffer(assign.getVariable(), kindOf(variable.getRole()), variable.getType());
+  }
+  return buffer;
+}
+
 /// The buffer of a variable that `result` of `op`, after the guard, is assigned to and may be
 /// computed in, as nobody reads the old value any more. Null if there is none.
 Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
@@ -195,12 +206,10 @@ Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
     auto assign = dyn_cast<ds::AssignOp>(user);
     if (!assign || !assignOf(result, assign.getVariable()))
       continue;
-    auto found = variables.find(assign.getVariable().str());
-    Buffer *buffer = found == variables.end() ? nullptr : found->second;
-    bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return buffer && places[operand].buffer->root() == buffer;
-    });
-    if (buffer && !reads && deadAfter(buffer, order[op]))
+    Buffer *buffer = bufferOf(assign);
+    bool reads = llvm::any_of(
+        op->getOperands(), [&](Value operand) { return places[operand].buffer->root() == buffer; });
+    if (!reads && deadAfter(buffer, order[op]))
       return buffer;
   }
   return nullptr;
@@ -309,14 +318,8 @@ void Bufferizer::keepOldValues(Buffer *variable, int64_t index, Operation *write
 }
 
 void Bufferizer::placeAssign(ds::AssignOp op) {
-  std::string name = op.getVariable().str();
   Place place = places[op.getValue()];
-  Buffer *&buffer = variables[name];
-  if (!buffer) {
-    auto variable =
-        cast<ds::VariableOp>(SymbolTable::lookupNearestSymbolFrom(op, op.getVariableAttr()));
-    buffer = newBuffer(name, kindOf(variable.getRole()), op.getValue().getType());
-  }
+  Buffer *buffer = bufferOf(op);
   if (place.buffer->root() == buffer) // computed in place, or its own old value
     return;
   keepOldValues(buffer, order[op], op);

@@ -58,6 +58,7 @@ private:
   void placeAssign(ds::AssignOp op);
   mlir::LogicalResult placeRead(ds::ReadOp op);
   bool canOverwrite(mlir::Operation *op, unsigned result, int64_t operand);
+  Buffer *bufferOf(ds::AssignOp assign);
   Buffer *assignedTo(mlir::Operation *op, mlir::Value result);
   ds::AssignOp assignOf(mlir::Value value, mlir::StringRef variable);
   void keepOldValues(Buffer *variable, int64_t index, mlir::Operation *writer);
