@@ -69,7 +69,7 @@ std::string Diagnostic::str() const {
     result = file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
   else if (!file.empty())
     result = file + ": ";
-  result += "error: " + message + "\n";
+  result += (isWarning ? "warning: " : "error: ") + message + "\n";
   if (!sourceLine.empty())
     result += "  " + sourceLine + "\n  " + std::string(caret, ' ') + "^\n";
   for (const Note &n : notes)

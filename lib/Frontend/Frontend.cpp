@@ -47,7 +47,7 @@ static void loadModel(JsonNode &root, const std::string &folder, SourceFile &fil
 static SpecResult readSource(const SourceFile &source, const std::string &folder,
                              const ReadOptions &options) {
   SpecResult result;
-  DiagnosticList errors;
+  DiagnosticList errors, warnings;
   SourceFile config;
   errors.announce(source);
   errors.announce(config);
@@ -65,7 +65,7 @@ static SpecResult readSource(const SourceFile &source, const std::string &folder
       Spec spec;
       spec.path = source.name;
       spec.folder = folder;
-      Resolver resolver(*root, spec, errors, options);
+      Resolver resolver(*root, spec, errors, warnings, options);
       resolver.resolve();
       result.values = resolver.provenance();
       if (errors.empty())
@@ -73,6 +73,9 @@ static SpecResult readSource(const SourceFile &source, const std::string &folder
     }
   }
   result.errors = errors.take();
+  result.warnings = warnings.take();
+  for (Diagnostic &warning : result.warnings)
+    warning.isWarning = true;
   return result;
 }
 
@@ -104,6 +107,13 @@ std::string SpecResult::errorText() const {
     text += error.str();
   if (errors.size() > 1)
     text += std::to_string(errors.size()) + " errors\n";
+  return text;
+}
+
+std::string SpecResult::warningText() const {
+  std::string text;
+  for (const Diagnostic &warning : warnings)
+    text += warning.str();
   return text;
 }
 

@@ -31,6 +31,15 @@ void Resolver::resolvePrecision() {
   spec.train.precision = fp16.value   ? Precision::F16
                          : bf16.value ? Precision::BF16
                                       : Precision::F32;
+  const JsonNode *scaling = find("train.loss_scaling");
+  bool scales = fp16.value || (scaling && scaling->is(JsonNode::Kind::Bool) && scaling->boolean);
+  const JsonNode *section = find("train.fp16");
+  if (scales || fp16.broken || !section || !section->is(JsonNode::Kind::Object))
+    return;
+  for (const JsonMember &member : section->members)
+    if (member.key != "enabled" && !member.value.is(JsonNode::Kind::Invalid))
+      warnings.error(member.where, "'train.fp16." + member.key +
+                                       "' has no effect: 'train.fp16.enabled' is false");
 }
 
 void Resolver::resolveClipping() {

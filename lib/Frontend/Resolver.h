@@ -21,8 +21,9 @@ template <typename T> struct Resolved {
 
 class Resolver {
 public:
-  Resolver(const JsonNode &root, Spec &spec, DiagnosticList &errors, const ReadOptions &options)
-      : root(root), spec(spec), errors(errors), options(options) {}
+  Resolver(const JsonNode &root, Spec &spec, DiagnosticList &errors, DiagnosticList &warnings,
+           const ReadOptions &options)
+      : root(root), spec(spec), errors(errors), warnings(warnings), options(options) {}
   void resolve();
   /// Everything recorded, in the order of the table.
   std::vector<Provenance> provenance() const;
@@ -30,7 +31,7 @@ public:
 private:
   const JsonNode &root;
   Spec &spec;
-  DiagnosticList &errors;
+  DiagnosticList &errors, &warnings;
   const ReadOptions &options;
   struct Record {
     nlohmann::json value;

@@ -116,6 +116,7 @@ int main(int argc, char **argv) {
     std::cerr << result.errorText();
     return static_cast<int>(ErrorCode::Input);
   }
+  std::cerr << result.warningText();
   const Spec &spec = *result.spec;
 
   mlir::MLIRContext context;

@@ -120,6 +120,7 @@ static int run(const Flags &flags) {
     llvm::errs() << result.errorText();
     return 1;
   }
+  llvm::errs() << result.warningText();
   if (flags.printConfig)
     llvm::outs() << printConfig(result);
   if (!compiles)

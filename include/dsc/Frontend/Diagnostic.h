@@ -50,6 +50,7 @@ struct Diagnostic {
   std::string file; ///< empty: a message without place
   int64_t line = 0, column = 0;
   bool commandLine = false;
+  bool isWarning = false; ///< the spec is read all the same
   std::string message;
   std::string sourceLine; ///< cut to a window around the column when long
   int64_t caret = 0;      ///< characters before the caret in `sourceLine`

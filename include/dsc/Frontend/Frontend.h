@@ -35,10 +35,14 @@ struct ReadOptions {
 struct SpecResult {
   std::optional<Spec> spec; ///< exactly when `errors` is empty
   std::vector<Diagnostic> errors;
+  std::vector<Diagnostic>
+      warnings; ///< what is understood but has no effect, and looks as if it should
   std::vector<Provenance> values; ///< in the order of the spec table
   bool ok() const { return spec.has_value(); }
   /// All errors, as printed to stderr.
   std::string errorText() const;
+  /// All warnings, likewise.
+  std::string warningText() const;
 };
 
 SpecResult readSpec(const std::string &path, const ReadOptions &options = {});

@@ -475,3 +475,18 @@ TEST(Spec, HalfPrecision) {
             std::string::npos)
       << r.errorText();
 }
+
+TEST(Spec, KeysOfAScalerThatIsOffAreWarnedOf) {
+  Json spec = smallSpec();
+  spec["train"]["fp16"] = {{"enabled", false}, {"loss_scale_window", 500}};
+  SpecResult r = readText(spec.dump());
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  ASSERT_EQ(r.warnings.size(), 1u);
+  EXPECT_EQ(r.warningText().find("model.json:1:"), 0u);
+  EXPECT_NE(r.warningText().find("warning: 'train.fp16.loss_scale_window' has no effect: "
+                                 "'train.fp16.enabled' is false\n"),
+            std::string::npos)
+      << r.warningText();
+  spec["train"]["fp16"]["enabled"] = true;
+  EXPECT_TRUE(readText(spec.dump()).warnings.empty());
+}
