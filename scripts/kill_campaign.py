@@ -6,6 +6,7 @@ for times), in the final weights and in the last checkpoint, to the bit. Threads
 """
 import argparse
 import collections
+import json
 import pathlib
 import random
 import re
@@ -72,11 +73,12 @@ def main():
     parser.add_argument("--kills", type=int, default=500, help="end after so many kills")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--steps", type=int, default=60, help="length of the run")
+    parser.add_argument("--train", type=json.loads, default={}, help="JSON for the spec's `train`: {\"fp16\": ...}")
     parser.add_argument("--work", help="folder to work in (default: a temporary one)")
     options = parser.parse_args()
     work = pathlib.Path(options.work or tempfile.mkdtemp(prefix="dsc-kills-"))
     rng = random.Random(options.seed)
-    plan = compile_plan(work / "plan", options.steps, checkpoint={"keep_best": True})
+    plan = compile_plan(work / "plan", options.steps, train=options.train, checkpoint={"keep_best": True})
     reference = Run(plan, work / "reference")
     begin = time.monotonic()
     reference.finish()
