@@ -39,6 +39,9 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.clip_factor"] = createClipFactorGenerator();
     map["ds.learning_rate"] = createLearningRateGenerator();
     map["ds.increment"] = createIncrementGenerator();
+    map["ds.zeros"] = createZerosGenerator();
+    map["ds.unscale"] = createUnscaleGenerator();
+    map["ds.loss_scale_update"] = createLossScaleUpdateGenerator();
     map["ds.adam_update"] = createAdamUpdateGenerator();
     map["ds.scale_rate"] = createScaleRateGenerator();
     map["ds.trust_ratio"] = createTrustRatioGenerator();

@@ -51,6 +51,9 @@ GeneratorPointer createLearningRateGenerator();
 GeneratorPointer createIncrementGenerator();
 GeneratorPointer createScaleRateGenerator();
 GeneratorPointer createTrustRatioGenerator();
+GeneratorPointer createZerosGenerator();
+GeneratorPointer createUnscaleGenerator();
+GeneratorPointer createLossScaleUpdateGenerator();
 
 // Updates of variables.
 GeneratorPointer createAdamUpdateGenerator();

@@ -188,9 +188,10 @@ class CountGenerator : public ScalarLossGenerator {
 };
 
 class LossSeedGenerator : public ScalarLossGenerator {
-  Value value(KernelBuilder &b, Operation *) const override {
+  Value value(KernelBuilder &b, Operation *op) const override {
     Value count = b.load(b.flat(0), b.index(0)), zero = b.f64(0);
-    return b.select(b.equal(count, zero), zero, b.div(b.f64(1), count));
+    Value scale = op->getNumOperands() > 1 ? b.load(b.flat(1), b.index(0)) : b.f64(1);
+    return b.select(b.equal(count, zero), zero, b.div(scale, count));
   }
 };
 

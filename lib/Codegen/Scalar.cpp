@@ -228,8 +228,74 @@ class LearningRateGenerator : public ScalarGenerator {
 };
 
 class IncrementGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *op) const override {
+    auto increment = cast<ds::IncrementOp>(op);
+    Value by = increment.getBy() ? scalar(b, 1) : b.f64(increment.getStep().convertToDouble());
+    return b.add(scalar(b, 0), by);
+  }
+};
+
+class UnscaleGenerator : public ScalarGenerator {
   Value value(KernelBuilder &b, Operation *) const override {
-    return b.add(scalar(b, 0), b.f64(1));
+    return b.div(scalar(b, 0), scalar(b, 1));
+  }
+};
+
+class ZerosGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *op) const override {
+    return blocksOf(elementsOf(op->getResult(0)), elementBlock);
+  }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    Value out = b.flat(resultArgument[0]);
+    Type element = cast<ShapedType>(op->getResult(0).getType()).getElementType();
+    forElements(b, elementsOf(op->getResult(0)), [&](Value at, Value mask) {
+      b.storeVector(b.constant(b.vectorType(element, b.lanes()), 0), out, at, mask);
+    });
+    b.finish();
+  }
+};
+
+/// Branches are selects: every operand is a scalar, and nothing divides by zero.
+class LossScaleUpdateGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *) const override { return 1; }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    auto update = cast<ds::LossScaleUpdateOp>(op);
+    b.forRange(b.begin(), b.end(), 1, [&](Value) {
+      Value count = scalar(b, 0), loss = scalar(b, 1), norm = scalar(b, 2), scale = scalar(b, 3),
+            good = scalar(b, 4), used = scalar(b, 5), floored = scalar(b, 6), window = scalar(b, 7),
+            hysteresis = scalar(b, 8), floor = scalar(b, 9), cap = scalar(b, 10);
+      Value zero = b.f64(0), one = b.f64(1), two = b.f64(2);
+      // x - x is 0 where x is finite, NaN where it is not.
+      Value finite = b.bitAnd(b.equal(b.sub(loss, loss), zero), b.equal(b.sub(norm, norm), zero));
+      Value empty = b.equal(count, zero);
+
+      Value spent = b.less(b.add(used, one), hysteresis); // hysteresis is left
+      Value halved = b.select(spent, scale, b.max(b.div(scale, two), floor));
+      Value usedMore = b.select(spent, b.add(used, one), used);
+      Value atFloor = b.select(b.less(floor, scale), zero, b.add(floored, one));
+
+      // A multiple of the window is divided exactly, so cutting off the fraction changes nothing.
+      Value next = b.add(good, one), quotient = b.div(next, window);
+      Value whole =
+          arith::FPToSIOp::create(b.builder(), b.loc(), b.builder().getI64Type(), quotient);
+      whole = arith::SIToFPOp::create(b.builder(), b.loc(), b.f64Type(), whole);
+      Value grow = b.equal(b.mul(whole, window), next);
+      Value grown = b.select(grow, b.min(b.mul(scale, two), cap), scale);
+      Value usedLess = update.getConsecutive() ? zero : b.select(grow, zero, used);
+
+      Value results[] = {b.select(finite, grown, halved), b.select(finite, next, zero),
+                         b.select(finite, usedLess, usedMore), b.select(finite, zero, atFloor)};
+      Value before[] = {scale, good, used, floored};
+      for (int i = 0; i < 4; ++i)
+        b.store(b.select(empty, before[i], results[i]), b.flat(resultArgument[i]), b.index(0));
+    });
+    b.finish();
   }
 };
 
@@ -264,4 +330,9 @@ GeneratorPointer dsc::createIncrementGenerator() { return std::make_unique<Incre
 GeneratorPointer dsc::createScaleRateGenerator() { return std::make_unique<ScaleRateGenerator>(); }
 GeneratorPointer dsc::createTrustRatioGenerator() {
   return std::make_unique<TrustRatioGenerator>();
+}
+GeneratorPointer dsc::createZerosGenerator() { return std::make_unique<ZerosGenerator>(); }
+GeneratorPointer dsc::createUnscaleGenerator() { return std::make_unique<UnscaleGenerator>(); }
+GeneratorPointer dsc::createLossScaleUpdateGenerator() {
+  return std::make_unique<LossScaleUpdateGenerator>();
 }

@@ -9,6 +9,7 @@ void Resolver::resolveTrain() {
   resolveBatch();
   resolvePrecision();
   resolveClipping();
+  resolveLossScaling();
   spec.train.seed = seed("train.seed").value;
   text("train.reproducible");
   resolveOptimizer();
@@ -90,6 +91,7 @@ void Resolver::resolveBatch() {
           "train_batch_size ÷ gradient_accumulation_steps");
   }
   spec.train.batch = batch.value;
+  spec.train.microBatch = micro.value;
   if (static_cast<__int128>(micro.value) * accumulation.value != batch.value) {
     errors
         .error(
@@ -113,14 +115,6 @@ void Resolver::resolveBatch() {
         .fix("--set train.train_batch_size=" + std::to_string(replayBatch));
     batch.broken = true;
   }
-  if (accumulation.value > 1)
-    errors
-        .error(accumulation.given ? accumulation.where : micro.where,
-               "gradient accumulation is not available yet: " +
-                   shown(accumulationPath, accumulation))
-        .note(shown(batchPath, batch) + ", " + shown(microPath, micro))
-        .fix("--set train.train_micro_batch_size_per_gpu=" + std::to_string(batch.value) +
-             " --set train.gradient_accumulation_steps=1");
 }
 
 void Resolver::resolveLength() {

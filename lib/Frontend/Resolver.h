@@ -73,6 +73,7 @@ private:
   void resolveClipping();
   void resolveBatch();
   void resolvePrecision();
+  void resolveLossScaling();
   void resolveLength();
   void resolveOptimizer();
   void belongs(std::string_view section, const std::string &type);

@@ -14,23 +14,58 @@ static void addHalfPrecisionRows(std::vector<SpecKey> &t) {
        .fallback = "false",
        .doc = "Store activations, their gradients and operands of products as float16; weights "
               "and all sums stay float32."});
-  for (auto path : {"train.fp16.loss_scale", "train.fp16.min_loss_scale"})
-    t.push_back({.path = path,
-                 .types = TNumber | TAuto,
-                 .min = 0,
-                 .use = KeyUse::Ignored,
-                 .reason = off,
-                 .doc = "Of loss scaling."});
-  for (auto path :
-       {"train.fp16.loss_scale_window", "train.fp16.initial_scale_power", "train.fp16.hysteresis"})
-    t.push_back({.path = path,
-                 .types = TInteger | TAuto,
-                 .min = 0,
-                 .use = KeyUse::Ignored,
-                 .reason = off,
-                 .doc = "Of loss scaling."});
-  for (auto path : {"train.fp16.auto_cast", "train.fp16.consecutive_hysteresis",
-                    "train.fp16.fp16_master_weights_and_grads"})
+  t.push_back({.path = "train.fp16.loss_scale",
+               .types = TNumber | TAuto,
+               .fallback = "0",
+               .min = 0,
+               .max = 1e30,
+               .doc = "Fixed loss scale; 0: dynamic."});
+  t.push_back({.path = "train.fp16.initial_scale_power",
+               .types = TInteger | TAuto,
+               .fallback = "16",
+               .min = 0,
+               .max = 96,
+               .doc = "The dynamic scale starts at 2 to this power."});
+  t.push_back({.path = "train.fp16.loss_scale_window",
+               .types = TInteger | TAuto,
+               .fallback = "1000",
+               .min = 1,
+               .max = 1e15,
+               .unit = "steps",
+               .doc = "Steps without overflow after which the scale doubles."});
+  t.push_back({.path = "train.fp16.hysteresis",
+               .types = TInteger | TAuto,
+               .fallback = "2",
+               .min = 1,
+               .max = 1e15,
+               .unit = "overflows",
+               .doc = "Overflows that it takes to halve the scale."});
+  t.push_back({.path = "train.fp16.consecutive_hysteresis",
+               .types = TBool | TAuto,
+               .fallback = "false",
+               .doc = "A step without overflow gives the whole hysteresis back."});
+  t.push_back({.path = "train.fp16.min_loss_scale",
+               .types = TNumber | TAuto,
+               .fallback = "1",
+               .min = 0,
+               .max = 1e30,
+               .aboveMin = true,
+               .doc = "Floor of the dynamic scale; may lie below 1."});
+  t.push_back({.path = "train.fp16.max_loss_scale",
+               .types = TNumber | TAuto,
+               .fallback = "4294967296",
+               .min = 0,
+               .max = 1e30,
+               .aboveMin = true,
+               .doc = "Cap of the dynamic scale."});
+  t.push_back({.path = "train.fp16.max_skips_at_floor",
+               .types = TInteger | TAuto,
+               .fallback = "20",
+               .min = 1,
+               .max = 1e15,
+               .unit = "steps",
+               .doc = "Skipped steps in a row at the lowest scale after which the run stops."});
+  for (auto path : {"train.fp16.auto_cast", "train.fp16.fp16_master_weights_and_grads"})
     t.push_back({.path = path,
                  .types = TBool | TAuto,
                  .use = KeyUse::Ignored,

@@ -255,7 +255,12 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
                .min = 1,
                .max = 1 << 20,
                .unit = "micro-batches",
-               .doc = "Micro-batches of an update; today 1."});
+               .doc = "Micro-batches of an update."});
+  t.push_back({.path = "train.loss_scaling",
+               .types = TBool | TAuto,
+               .fallback = "false",
+               .inferred = "on with train.fp16",
+               .doc = "Scales the loss, as the keys of `train.fp16` say, in any precision."});
   t.push_back({.path = "train.steps",
                .types = TInteger,
                .inferred = "rows of a replay file",

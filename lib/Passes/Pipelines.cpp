@@ -29,6 +29,20 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
   }
   options.schedule = ds::stringifySchedule(scheduleOf(spec)).str();
   options.linearWarmup = spec.train.linearWarmup;
+  switch (spec.train.scaling.mode) {
+  case LossScaleMode::None:
+    options.lossScaling = std::string("none");
+    break;
+  case LossScaleMode::Static:
+    options.lossScaling = std::string("static");
+    break;
+  case LossScaleMode::Dynamic:
+    options.lossScaling = std::string("dynamic");
+    break;
+  }
+  options.consecutiveHysteresis = spec.train.scaling.consecutive;
+  options.initialLossScale = spec.train.scaling.initial;
+  options.microBatches = spec.train.batch / spec.train.microBatch;
   options.decoupled = spec.train.decoupledDecay;
   options.nesterov = spec.train.nesterov;
 }
@@ -37,6 +51,9 @@ void dsc::buildImportPipeline(OpPassManager &passes) { passes.addPass(createDsVe
 
 void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &options) {
   passes.addPass(createDsDifferentiate());
+  DsAccumulateGradientsOptions accumulation;
+  accumulation.microBatches = options.microBatches;
+  passes.addPass(createDsAccumulateGradients(accumulation));
   passes.addPass(createDsClipGradients());
   DsInsertOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
@@ -45,6 +62,11 @@ void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &op
   optimizer.schedule = options.schedule;
   optimizer.linearWarmup = options.linearWarmup;
   passes.addPass(createDsInsertOptimizer(optimizer));
+  DsLossScalingOptions scaling;
+  scaling.mode = options.lossScaling;
+  scaling.consecutive = options.consecutiveHysteresis;
+  scaling.initial = options.initialLossScale;
+  passes.addPass(createDsLossScaling(scaling));
   passes.addPass(createDsVerifyTraining());
 }
 

@@ -26,12 +26,13 @@ public:
     plan.workspaceBytes = root.workspace_bytes();
     table(plan.variables, root.variables(), [&](const fb::Variable &in, Variable &out) {
       out.name = text(in.name());
-      out.role = checked<Kind>(in.role(), 8, "role", &in);
+      out.role = checked<Kind>(in.role(), 10, "role", &in);
       out.dtype = checked<DType>(in.dtype(), 5, "type", &in);
       out.shape = numbers(in.shape());
-      out.initializer = checked<Init>(in.initializer(), 2, "initializer", &in);
+      out.initializer = checked<Init>(in.initializer(), 3, "initializer", &in);
       out.stddev = in.stddev();
       out.decay = in.decay();
+      out.value = in.value();
     });
     table(plan.scalars, root.scalars(), [&](const fb::Scalar &in, Scalar &out) {
       out = {text(in.path()), in.value(), in.offset()};
@@ -43,7 +44,7 @@ public:
       out.name = text(in.name());
       table(out.buffers, in.buffers(), [&](const fb::Buffer &from, Buffer &to) {
         to.name = text(from.name());
-        to.kind = checked<Kind>(from.kind(), 8, "kind", &from);
+        to.kind = checked<Kind>(from.kind(), 10, "kind", &from);
         to.dtype = checked<DType>(from.dtype(), 5, "type", &from);
         to.shape = numbers(from.shape());
         to.offset = from.offset();
@@ -60,6 +61,9 @@ public:
             to.operands.push_back({operand->buffer(), operand->offset()});
       });
     });
+    if (const auto *schedule = root.schedule(); schedule && spend(schedule->size(), 16))
+      for (const fb::Phase *phase : *schedule)
+        plan.schedule.push_back({phase->program(), phase->times()});
     table(plan.images, root.images(), [&](const fb::Image &in, KernelImage &out) {
       out.isa = text(in.isa());
       if (const auto *features = in.features(); features && spend(features->size(), 4))

@@ -26,9 +26,9 @@ const char *plan::nameOf(DType type) {
 }
 
 const char *plan::nameOf(Kind kind) {
-  static const char *const names[] = {"parameter", "gradient",       "optimizer_state",
-                                      "counter",   "hyperparameter", "input",
-                                      "output",    "activation",     "working_copy"};
+  static const char *const names[] = {"parameter",      "gradient", "optimizer_state", "counter",
+                                      "hyperparameter", "input",    "output",          "activation",
+                                      "working_copy",   "step_state", "window"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -38,13 +38,14 @@ const char *plan::nameOf(Opcode opcode) {
 }
 
 const char *plan::nameOf(Init init) {
-  static const char *const names[] = {"zeros", "ones", "normal"};
+  static const char *const names[] = {"zeros", "ones", "normal", "constant"};
   return names[static_cast<size_t>(init)];
 }
 
 bool plan::isPersistent(Kind kind) {
   return kind == Kind::Parameter || kind == Kind::OptimizerState || kind == Kind::Counter ||
-         kind == Kind::Hyperparameter || kind == Kind::WorkingCopy;
+         kind == Kind::Hyperparameter || kind == Kind::WorkingCopy || kind == Kind::StepState ||
+         kind == Kind::Window;
 }
 
 bool plan::isState(Kind kind) {
@@ -52,9 +53,11 @@ bool plan::isState(Kind kind) {
   case Kind::Parameter:
   case Kind::OptimizerState:
   case Kind::Counter:
+  case Kind::StepState:
     return true;
   case Kind::Gradient:
   case Kind::Hyperparameter:
+  case Kind::Window:
   case Kind::Input:
   case Kind::Output:
   case Kind::Activation:

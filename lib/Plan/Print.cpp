@@ -65,6 +65,8 @@ static std::string printVariables(const Plan &plan) {
            nameOf(v.initializer);
     if (v.initializer == Init::Normal)
       out += "(" + printShortest(v.stddev) + ")";
+    if (v.initializer == Init::Constant)
+      out += "(" + printShortest(v.value) + ")";
     out += v.decay ? " decay\n" : "\n";
   }
   return out;
@@ -100,6 +102,14 @@ static std::string printImages(const Plan &plan) {
     out += image.features.empty() ? " nothing\n" : "\n";
   }
   return out;
+}
+
+static std::string printSchedule(const Plan &plan) {
+  std::string out;
+  for (const Phase &phase : plan.schedule)
+    out += (out.empty() ? "step " : ", ") + plan.programs[phase.program].name + " x " +
+           std::to_string(phase.times);
+  return out.empty() ? out : out + "\n";
 }
 
 std::string plan::printProgram(const Plan &plan, const Program &program) {
@@ -151,7 +161,7 @@ std::string plan::printSection(const Plan &plan, std::string_view section) {
   if (section == "images")
     return printImages(plan);
   if (section == "programs") {
-    std::string out;
+    std::string out = printSchedule(plan);
     for (const Program &program : plan.programs)
       out += printProgram(plan, program);
     return out;

@@ -34,7 +34,7 @@ static std::string buildPrograms(const Plan &plan) {
   for (const Variable &v : plan.variables)
     variables.push_back(fb::CreateVariableDirect(
         builder, v.name.c_str(), as<fb::BufferKind>(v.role), as<fb::DType>(v.dtype), &v.shape,
-        as<int8_t>(v.initializer), v.stddev, v.decay));
+        as<int8_t>(v.initializer), v.stddev, v.decay, v.value));
   std::vector<flatbuffers::Offset<fb::Scalar>> scalars;
   for (const Scalar &s : plan.scalars)
     scalars.push_back(fb::CreateScalarDirect(builder, s.path.c_str(), s.value, s.offset));
@@ -52,8 +52,11 @@ static std::string buildPrograms(const Plan &plan) {
       features.push_back(builder.CreateString(feature));
     images.push_back(fb::CreateImageDirect(builder, image.isa.c_str(), &features));
   }
+  std::vector<fb::Phase> schedule;
+  for (const Phase &phase : plan.schedule)
+    schedule.emplace_back(phase.program, phase.times);
   builder.Finish(fb::CreatePlanDirect(builder, &variables, &scalars, &kernels, &programs,
-                                      plan.arenaBytes, plan.workspaceBytes, &images));
+                                      plan.arenaBytes, plan.workspaceBytes, &images, &schedule));
   return {reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize()};
 }
 

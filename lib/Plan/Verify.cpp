@@ -100,7 +100,8 @@ public:
                                      " bytes; at most " + number(largestArena));
     if (!isText(plan.debug, true))
       return fail({Place::Plan}, "[text] the debug text is not UTF-8");
-    if (variables() || scalars() || kernels() || images() || programs() || everyVariableLives())
+    if (variables() || scalars() || kernels() || images() || programs() || everyVariableLives() ||
+        schedule())
       return std::move(violation);
     return std::nullopt;
   }
@@ -143,7 +144,7 @@ private:
                               ": a dimension is not positive or the product is too large");
       bool floating = variable.dtype == DType::F32 || variable.dtype == DType::F64;
       if (!std::isfinite(variable.stddev) || variable.stddev < 0 ||
-          (variable.initializer != Init::Zeros && !floating))
+          !std::isfinite(variable.value) || (variable.initializer != Init::Zeros && !floating))
         return broken(at, "[init] variable " + quote(variable.name) + " cannot be initialised as " +
                               nameOf(variable.initializer));
       variableOf[variable.name] = &variable;
@@ -392,13 +393,15 @@ private:
 
   bool guard(At at, const std::string &who, const Program &program,
              const Instruction &instruction) {
-    bool good = instruction.operands.size() == 3;
+    bool good = instruction.operands.size() == 3 || instruction.operands.size() == 5;
     for (const Operand &operand : instruction.operands) {
       const Buffer &buffer = program.buffers[operand.buffer];
       good &= buffer.dtype == DType::F64 && buffer.bytes - operand.offset >= 8;
     }
     if (!good)
-      return broken(at, "[guard] " + who + " needs three f64 scalars: count, loss, norm");
+      return broken(at, "[guard] " + who +
+                            " needs three f64 scalars: count, loss, norm; or two more: "
+                            "floored, patience");
     return false;
   }
 
@@ -428,6 +431,21 @@ private:
                                                  quote(program.name) + " share bytes of " +
                                                  range(buffer.offset, buffer.bytes) +
                                                  " while both live, at instruction " + number(now));
+    }
+    return false;
+  }
+
+  /// Every program of a step is one of the plan's, and a step of any length ends.
+  bool schedule() {
+    for (size_t i = 0; i < plan.schedule.size(); ++i) {
+      const Phase &phase = plan.schedule[i];
+      if (phase.program >= plan.programs.size())
+        return broken({Place::Plan}, "[schedule] row " + number(i) + " runs program " +
+                                         number(phase.program) + " of " +
+                                         number(plan.programs.size()));
+      if (phase.times < 1 || phase.times > uint64_t{1} << 32)
+        return broken({Place::Plan}, "[schedule] row " + number(i) + " runs a program " +
+                                         number(phase.times) + " times, expected 1 to 2^32");
     }
     return false;
   }

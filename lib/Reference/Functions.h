@@ -51,6 +51,9 @@ void evaluate(ds::LearningRateOp op, Evaluation &at);
 void evaluate(ds::IncrementOp op, Evaluation &at);
 void evaluate(ds::ScaleRateOp op, Evaluation &at);
 void evaluate(ds::TrustRatioOp op, Evaluation &at);
+void evaluate(ds::ZerosOp op, Evaluation &at);
+void evaluate(ds::UnscaleOp op, Evaluation &at);
+void evaluate(ds::LossScaleUpdateOp op, Evaluation &at);
 
 /// Value and derivative of an activation function at `x`; `none` is the identity.
 double activate(ds::Activation function, double x);

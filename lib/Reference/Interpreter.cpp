@@ -30,7 +30,10 @@ static bool isFinite(const Tensor &tensor) {
 
 Interpreter::Interpreter(ModuleOp module) : module(module) {
   for (auto op : module.getOps<ds::VariableOp>()) {
-    double start = op.getInitializer() == ds::Initializer::Ones ? 1 : 0;
+    double start = op.getInitializer() == ds::Initializer::Ones ? 1
+                   : op.getInitializer() == ds::Initializer::Constant
+                       ? op.getValue().convertToDouble()
+                       : 0;
     variables[op.getSymName().str()] =
         std::make_shared<Tensor>(Tensor::filled(shapeOf(op.getType()), start));
   }
@@ -95,6 +98,44 @@ FailureOr<Outcome> Interpreter::run(StringRef name, std::vector<Tensor> argument
   return outcome;
 }
 
+/// Rows [begin, begin + rows) of a matrix.
+static Tensor rowsOf(const Tensor &matrix, int64_t begin, int64_t rows) {
+  int64_t columns = matrix.shape[1];
+  auto first = matrix.values.begin() + begin * columns;
+  return {{rows, columns}, {first, first + rows * columns}};
+}
+
+FailureOr<Outcome> Interpreter::runStep(Tensor tokens, Tensor labels) {
+  SmallVector<std::pair<StringRef, int64_t>> rows{{"train", 1}};
+  for (auto schedule : module.getOps<ds::ScheduleOp>()) {
+    rows.clear();
+    for (auto [name, times] : llvm::zip_equal(
+             schedule.getPrograms().getAsRange<FlatSymbolRefAttr>(), schedule.getRepetitions()))
+      rows.push_back({name.getValue(), times});
+  }
+  FailureOr<Outcome> outcome = failure();
+  for (auto [name, times] : rows)
+    for (int64_t part = 0; part < times; ++part) {
+      auto program = module.lookupSymbol<func::FuncOp>(name);
+      if (!program)
+        return module.emitError("there is no program '") << name << "'";
+      std::vector<Tensor> arguments;
+      int64_t share = tokens.shape[0] / times;
+      for (BlockArgument argument : program.getArguments()) {
+        auto given = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ds.name");
+        bool isLabels = given ? given.getValue() == "labels" : argument.getArgNumber() == 1;
+        arguments.push_back(rowsOf(isLabels ? labels : tokens, part * share, share));
+      }
+      std::string before = succeeded(outcome) ? outcome->firstNonFinite : std::string();
+      outcome = run(name, std::move(arguments));
+      if (failed(outcome))
+        return failure();
+      if (!before.empty())
+        outcome->firstNonFinite = before;
+    }
+  return outcome;
+}
+
 Interpreter::Flow Interpreter::runBlock(Block &block, Outcome &outcome) {
   for (Operation &op : block)
     if (Flow flow = runOp(&op, outcome); flow != Flow::Next)
@@ -147,6 +188,11 @@ Interpreter::Flow Interpreter::runOp(Operation *op, Outcome &outcome) {
       outcome.end = Outcome::End::Empty;
     else if (!std::isfinite(loss) || !std::isfinite(norm))
       outcome.end = Outcome::End::Numeric;
+    if (guard.getFloored()) {
+      bool patient = use(guard.getFloored())->item() < use(guard.getPatience())->item();
+      if (patient && outcome.end == Outcome::End::Numeric)
+        outcome.end = Outcome::End::Overflow;
+    }
     return outcome.end == Outcome::End::Finished ? Flow::Next : Flow::Stop;
   }
   if (isa<func::ReturnOp>(op)) {

@@ -67,7 +67,8 @@ void reference::evaluate(ds::CountOp op, Evaluation &at) {
 
 void reference::evaluate(ds::LossSeedOp op, Evaluation &at) {
   double count = at(op.getCount()).item();
-  at.result(op.getResult())[0] = count == 0 ? 0 : 1 / count;
+  double scale = op.getScale() ? at(op.getScale()).item() : 1;
+  at.result(op.getResult())[0] = count == 0 ? 0 : scale / count;
 }
 
 void reference::evaluate(ds::TokenMeanOp op, Evaluation &at) {

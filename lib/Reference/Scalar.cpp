@@ -105,7 +105,43 @@ void reference::evaluate(ds::LearningRateOp op, Evaluation &at) {
 }
 
 void reference::evaluate(ds::IncrementOp op, Evaluation &at) {
-  at.result(op.getResult())[0] = at(op.getInput()).item() + 1;
+  double by = op.getBy() ? at(op.getBy()).item() : op.getStep().convertToDouble();
+  at.result(op.getResult())[0] = at(op.getInput()).item() + by;
+}
+
+void reference::evaluate(ds::ZerosOp, Evaluation &) {} // results start as zeros
+
+void reference::evaluate(ds::UnscaleOp op, Evaluation &at) {
+  at.result(op.getResult())[0] = at(op.getInput()).item() / at(op.getScale()).item();
+}
+
+void reference::evaluate(ds::LossScaleUpdateOp op, Evaluation &at) {
+  double scale = at(op.getScale()).item(), good = at(op.getGood()).item();
+  double used = at(op.getUsed()).item(), floored = at(op.getFloored()).item();
+  double floor = at(op.getFloor()).item(), cap = at(op.getCap()).item();
+  double loss = at(op.getLoss()).item(), norm = at(op.getNorm()).item();
+  if (at(op.getCount()).item() == 0) {
+    // as it was
+  } else if (!std::isfinite(loss) || !std::isfinite(norm)) {
+    floored = scale <= floor ? floored + 1 : 0;
+    good = 0;
+    if (used + 1 >= at(op.getHysteresis()).item())
+      scale = std::max(scale / 2, floor);
+    else
+      used += 1;
+  } else {
+    bool grow = std::fmod(good + 1, at(op.getWindow()).item()) == 0;
+    if (grow)
+      scale = std::min(scale * 2, cap);
+    if (grow || op.getConsecutive())
+      used = 0;
+    good += 1;
+    floored = 0;
+  }
+  at.result(op.getNewScale())[0] = scale;
+  at.result(op.getNewGood())[0] = good;
+  at.result(op.getNewUsed())[0] = used;
+  at.result(op.getNewFloored())[0] = floored;
 }
 
 void reference::evaluate(ds::ScaleRateOp op, Evaluation &at) {

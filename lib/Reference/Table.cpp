@@ -25,6 +25,7 @@ struct Table {
     add<ds::AdamUpdateOp, ds::SgdUpdateOp, ds::LionUpdateOp, ds::LambDirectionOp, ds::DescendOp>();
     add<ds::ClipValuesOp, ds::ScaleRateOp, ds::TrustRatioOp>();
     add<ds::SquareSumOp, ds::GlobalNormOp, ds::ClipFactorOp, ds::LearningRateOp, ds::IncrementOp>();
+    add<ds::ZerosOp, ds::UnscaleOp, ds::LossScaleUpdateOp>();
   }
   llvm::StringMap<ReferenceFunction> functions;
 };

@@ -3,7 +3,7 @@
     paired.py --work=DIR --seeds=1-3 [--precision=fp16|bf16]
 
 For each seed a spec is drawn: sizes that are no multiple of a tile, head, activation, optimizer, schedule, clipping,
-uncounted labels, an empty window. Then
+uncounted labels, an empty window, micro-batches, a loss scale. Then
 - dsrun's log against dsc-reference's: every field that is exact (step, updates, tokens, skipped) equal, learning rate to
   1e-15 relative, loss and gradient norm to 2e-6 relative: 32 unit roundoffs of f32, what the project promises over 20 steps;
 - dsrun with 1 and 2 threads and with --poison-memory: logs and weights equal to the bit.
@@ -91,6 +91,12 @@ def draw_spec(r, folder):
             {"type": "WarmupCosineLR", "params": {"warmup_num_steps": 3, "warmup_min_ratio": 0.1}}])
     if r.random() < 0.5:
         spec["objective"] = {"label_smoothing": r.choice([0.1, 0.5])}
+    parts = r.choice([k for k in range(1, batch + 1) if batch % k == 0])
+    if parts > 1 and r.random() < 0.8:
+        spec["train"]["gradient_accumulation_steps"] = parts
+    if r.random() < 0.3:
+        spec["train"] |= {"loss_scaling": True, "fp16": {"initial_scale_power": r.randint(0, 20), "loss_scale_window": r.randint(1, 4),
+                                                         "loss_scale": r.choice([0, 0, 128, 1000])}}
     with open(os.path.join(folder, "model.json"), "w") as f:
         json.dump(spec, f, indent=1)
     return spec
@@ -124,8 +130,8 @@ def compare_with_reference(folder, promise):
     for got, wanted in zip(plan, reference):
         where = f"{folder} step {wanted['step']}: {got} against {wanted}"
         assert got.keys() == wanted.keys(), where
-        for key in ("step", "updates", "tokens", "skipped"):
-            assert got[key] == wanted[key], where
+        for key in ("step", "updates", "tokens", "skipped", "loss_scale"):
+            assert got.get(key) == wanted.get(key), where
         assert relative(got["learning_rate"], wanted["learning_rate"]) <= 1e-15, where
         for key in worst:
             assert (got[key] is None) == (wanted[key] is None), where

@@ -45,6 +45,8 @@ CASES = {
         "warmup_num_steps": 7, "warmup_min_lr": 1e-5, "warmup_max_lr": 2e-3, "total_num_steps": 20, "warmup_type": "linear"}}}),
     "warmup-cosine-lr": case(train={"scheduler": {"type": "WarmupCosineLR", "params": {
         "warmup_num_steps": 7, "total_num_steps": 20, "warmup_min_ratio": 0.1}}}),
+    "accumulation-of-4-unequal-counts": case(train={"train_batch_size": 8, "train_micro_batch_size_per_gpu": 2}, ignored=0.5),
+    "accumulation-of-3-untied": case({"tie_word_embeddings": False}, {"train_batch_size": 3, "gradient_accumulation_steps": 3}),
     "constant-no-clip": case(train={"scheduler": {"type": "constant", "params": {"warmup_steps": 2}}, "gradient_clipping": 0.0}),
 }
 

@@ -141,7 +141,7 @@ Status ReferenceRun::openData() {
 }
 
 StatusOr<std::optional<double>> ReferenceRun::validationLoss() {
-  std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size());
+  std::vector<int32_t> tokens(config.microBatch * config.seq), labels(tokens.size());
   double sum = 0;
   validationTokens = validationBatches = 0;
   validation->rewind();
@@ -155,8 +155,8 @@ StatusOr<std::optional<double>> ReferenceRun::validationLoss() {
     ++validationBatches;
     if (counted == 0)
       continue;
-    auto outcome = interpreter.run("evaluate", {idTensor(config.batch, config.seq, tokens),
-                                                idTensor(config.batch, config.seq, labels)});
+    auto outcome = interpreter.run("evaluate", {idTensor(config.microBatch, config.seq, tokens),
+                                                idTensor(config.microBatch, config.seq, labels)});
     if (failed(outcome))
       return interpreterFailed();
     sum += outcome->reports["loss"].item() * static_cast<double>(counted);
@@ -189,8 +189,8 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size());
   if (Status status = stream->next(tokens.data(), labels.data(), record.tokens); !status.ok())
     return status;
-  auto outcome = interpreter.run("train", {idTensor(config.batch, config.seq, tokens),
-                                           idTensor(config.batch, config.seq, labels)});
+  auto outcome = interpreter.runStep({{config.batch, config.seq}, {tokens.begin(), tokens.end()}},
+                                     {{config.batch, config.seq}, {labels.begin(), labels.end()}});
   if (failed(outcome))
     return interpreterFailed();
   if (outcome->end == Outcome::End::Numeric)
@@ -199,13 +199,18 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   record.step = number;
   record.updates = updates();
   record.learningRate = outcome->reports["learning_rate"].item();
+  if (auto scale = outcome->reports.find("loss_scale"); scale != outcome->reports.end())
+    record.lossScale = scale->second.item();
   record.stepMs = seconds * 1e3;
   record.tokensPerSecond = static_cast<double>(record.tokens) / seconds;
   if (outcome->end == Outcome::End::Empty) {
     record.skipped = "empty";
   } else {
     record.loss = outcome->reports["loss"].item();
-    record.gradNorm = outcome->reports["grad_norm"].item();
+    if (outcome->end == Outcome::End::Overflow)
+      record.skipped = "overflow";
+    else
+      record.gradNorm = outcome->reports["grad_norm"].item();
   }
   int64_t every = spec.evaluation.every;
   bool due = number == steps || (every > 0 && number % every == 0);

@@ -59,8 +59,19 @@ struct ParamGroup {
   bool frozen = false;
 };
 
+enum class LossScaleMode { None, Static, Dynamic };
+
+/// DeepSpeed's loss scaler; see ds.loss_scale_update.
+struct LossScaleSpec {
+  LossScaleMode mode = LossScaleMode::None;
+  double initial = 65536; ///< the scale, where it is static
+  double window = 1000, hysteresis = 2, floor = 1, cap = 4294967296.0, maxSkipsAtFloor = 20;
+  bool consecutive = false;
+};
+
 struct TrainSpec {
   int64_t batch = 1;         ///< train_batch_size, sequences an update
+  int64_t microBatch = 1;    ///< train_micro_batch_size_per_gpu, divides `batch`: sequences at a time
   double gradientClipping = 0, gradientClippingValue = 0; ///< by global norm, by value; 0: none
   Precision precision = Precision::F32;
   OptimizerKind optimizer = OptimizerKind::AdamW;
@@ -68,6 +79,7 @@ struct TrainSpec {
   double leastTrust = 0.01, mostTrust = 10; ///< limits of LAMB's trust ratio
   bool decoupledDecay = true, nesterov = false;
   std::vector<ParamGroup> groups;
+  LossScaleSpec scaling;
   ScheduleKind schedule = ScheduleKind::Constant;
   double minLr = 0;
   int64_t warmupSteps = 0, totalSteps = 0;

@@ -13,7 +13,7 @@ def DsVerifyImport : Pass<"ds-verify-import", "::mlir::ModuleOp"> {
     - I2: nothing is assigned and nothing guarded: programs only compute;
     - I3: every tensor op is part of a forward pass: it knows its backward, or counts labels;
     - I4: `@train` and `@evaluate` report `loss` and `tokens`, `@logits` reports `logits`;
-    - I5: every variable is a parameter, and every program reads each of them.
+    - I5: every variable is a parameter, which every program reads, or belongs to the step or the window.
 
     Before: any module. After: the same module, of which the training phase may take all this for granted.
 

@@ -54,6 +54,56 @@ def DsDifferentiate : Pass<"ds-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def DsAccumulateGradients : Pass<"ds-accumulate-gradients", "::mlir::ModuleOp"> {
+  let summary = "Cut the step into what runs once a micro-batch and what runs once a window";
+  let description = [{
+    With K > 1 micro-batches, `@train` becomes three programs that `ds.schedule` puts in order: `@train.window` counts
+    the labels of all K micro-batches and sets the sums to zero; `@train.micro`, K times, is the forward and backward
+    pass of one micro-batch, whose gradients are added onto the sums (in place where the op can start from one);
+    `@train` reports the sums, and later passes append norm, clipping, guard and updates to it. Every backward pass
+    starts from 1 over the count of the whole window, so nothing is divided afterwards, and micro-batches of unequal
+    counts weigh as their tokens do.
+
+    Before: `@train` reports `loss`, `tokens` and gradients. After: as above. With K = 1 or without `@train` the module
+    is left alone.
+
+    - A1: `tokens` is the `ds.count` of an argument.
+    - A2: gradients are reported, and not clipped yet.
+    - A3: K is positive.
+
+    ```mlir
+    %count = ds.count %labels : (tensor<2x8xi32>) -> tensor<f64>
+    ...
+    ds.report "grad:w", %g : tensor<16x16xf32>
+    ```
+    becomes
+    ```mlir
+    ds.schedule [@train.window, @train.micro, @train] times [1, 4, 1]
+    func.func @train.window(%labels: tensor<8x8xi32>) {
+      %0 = ds.count %labels : (tensor<8x8xi32>) -> tensor<f64>
+      ds.assign @window.count, %0 : tensor<f64>
+      %1 = ds.zeros : () -> tensor<16x16xf32>
+      ds.assign @"grad:w", %1 : tensor<16x16xf32>
+      ...
+    }
+    func.func @train.micro(%tokens: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
+      %sum = ds.read @"grad:w" : tensor<16x16xf32>
+      %count = ds.read @window.count : tensor<f64>
+      ...
+      ds.assign @"grad:w", %g : tensor<16x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches a window; default 1">
+  ];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [
+    Statistic<"inPlace", "in-place", "gradients that start from the sum">,
+    Statistic<"added", "added", "gradients added to the sum afterwards">
+  ];
+}
+
 def DsClipGradients : Pass<"ds-clip-gradients", "::mlir::ModuleOp"> {
   let summary = "Compute the global gradient norm and the clipping factor";
   let description = [{
@@ -132,6 +182,50 @@ def DsInsertOptimizer : Pass<"ds-insert-optimizer", "::mlir::ModuleOp"> {
   ];
 }
 
+def DsLossScaling : Pass<"ds-loss-scaling", "::mlir::ModuleOp"> {
+  let summary = "Scale the loss, unscale the update, skip steps that overflow";
+  let description = [{
+    Half-precision gradients are kept away from zero by a factor S on the loss. Every `ds.loss_seed` takes it, so
+    backward starts from S / count; the norm and the factor that the optimizer multiplies gradients by are divided by
+    it as scalars, so gradients stay scaled in memory and nothing is rounded twice. Square sums are f64: one pass over
+    the gradients tells norm and whether all are finite. Before the guard the state of S is advanced
+    (`ds.loss_scale_update`, DeepSpeed's state machine) and assigned; the guard then skips a step that overflowed, and
+    stops the run after `train.fp16.max_skips_at_floor` such steps in a row at the lowest scale.
+
+    `static` reads S from `train.fp16.loss_scale`; `dynamic` keeps it in `loss_scale.scale`.
+
+    Before: `@train` ends with a guard and updates. After: as above; `loss_scale` is reported. With mode `none` or
+    without `@train` the module is left alone.
+
+    - S1: `@train` has one `ds.clip_factor` and a guard.
+    - S2: the loss is not scaled yet.
+    - S3: the scaler's hyper-parameters exist.
+    - S4: the mode is known and the initial scale positive and finite.
+
+    ```mlir
+    %seed = ds.loss_seed %count, %scale : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    ...
+    %scaled = ds.global_norm %0, %1 : (tensor<3xf64>, tensor<1xf64>) -> tensor<f64>
+    %norm = ds.unscale %scaled, %scale : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    %clip = ds.clip_factor %norm, %limit : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    %factor = ds.unscale %clip, %scale : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    ds.report "loss_scale", %scale : tensor<f64>
+    %next:4 = ds.loss_scale_update %count, %loss, %norm, %scale, %good, %used, %floored, ...
+    ds.assign @loss_scale.scale, %next#0 : tensor<f64>
+    ...
+    ds.guard %count, %loss, %norm skips %next#3 within %patience
+    ```
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"none\"", "none, static or dynamic; default none">,
+    Option<"consecutive", "consecutive", "bool", "false",
+           "a good step gives the whole hysteresis back; default false">,
+    Option<"initial", "initial", "double", "65536", "first scale; default 65536">
+  ];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [Statistic<"seeds", "seeds", "places where backward starts">];
+}
+
 def DsVerifyTraining : Pass<"ds-verify-training", "::mlir::ModuleOp"> {
   let summary = "Check what the training phase promises";
   let description = [{
@@ -139,10 +233,10 @@ def DsVerifyTraining : Pass<"ds-verify-training", "::mlir::ModuleOp"> {
 
     - W1: reports `loss`, `tokens`, `grad_norm` and `learning_rate`;
     - W2: reports a gradient of each parameter's type, frozen ones excepted, and none of anything else;
-    - W3: assigns every variable exactly once, frozen parameters never;
-    - W4: holds one guard, after all reports and before the first assignment;
+    - W3: assigns every variable exactly once, frozen parameters never, those of role `window` aside;
+    - W4: holds one guard, after all reports;
 
-    and W5: no other program assigns or guards anything.
+    and W5: no other program guards anything or assigns what outlives the step.
 
     Before: any module. After: the same module; a step is complete and safe to stop at its guard.
 

@@ -32,10 +32,12 @@ enum class Kind : uint8_t {
   Input,
   Output,
   Activation,
-  WorkingCopy ///< a parameter in two bytes, as products read it; follows from the parameter
+  WorkingCopy, ///< a parameter in two bytes, as products read it; follows from the parameter
+  StepState, ///< moves with every step, skipped or not: the loss scale, the number of steps
+  Window     ///< passes values on from program to program within a step: sums of gradients
 };
 enum class Opcode : uint8_t { Launch, Copy, Guard };
-enum class Init : uint8_t { Zeros, Ones, Normal };
+enum class Init : uint8_t { Zeros, Ones, Normal, Constant };
 
 /// The two-byte copy of parameter `x`, for products to read, is the variable `half.x`.
 inline constexpr std::string_view workingCopyPrefix = "half.";
@@ -45,8 +47,8 @@ const char *nameOf(DType type);    ///< f32, ...
 const char *nameOf(Kind kind);     ///< parameter, ..., as in the plan dialect
 const char *nameOf(Opcode opcode); ///< launch, copy, guard
 const char *nameOf(Init init);     ///< zeros, ones, normal
-/// Parameter, OptimizerState, Counter, Hyperparameter, WorkingCopy: keeps its contents from step to
-/// step.
+/// Parameter, OptimizerState, Counter, Hyperparameter, WorkingCopy, StepState, Window: the same bytes in
+/// every program, which no other buffer shares.
 bool isPersistent(Kind kind);
 /// Its contents carry a run from one step to the next: what a checkpoint holds. Hyper-parameters
 /// are not state: they come from the plan and from --set. Nor are working copies: they are rounded
@@ -60,7 +62,8 @@ struct Variable {
   DType dtype;
   std::vector<int64_t> shape;
   Init initializer = Init::Zeros;
-  double stddev = 0;
+  double stddev = 0; ///< of Normal
+  double value = 0;  ///< of Constant
   bool decay = false;
 };
 
@@ -71,11 +74,11 @@ struct Scalar {
   uint64_t offset;
 };
 
-/// Where and when a tensor lives in the arena. Parameter, OptimizerState, Counter and
-/// Hyperparameter live always: same name, same bytes in every program, and nothing of any program
-/// may share them. An Input lives from the start of the program to `last`, an Output from `first`
-/// to the end, all others from `first` to `last`. A Gradient must live through the guard, where it
-/// is digested.
+/// Where and when a tensor lives in the arena. Parameter, OptimizerState, Counter,
+/// Hyperparameter, StepState and Window live always: same name, same bytes in every program, and
+/// nothing of any program may share them. An Input lives from the start of the program to `last`,
+/// an Output from `first` to the end, all others from `first` to `last`. A Gradient must live
+/// through the guard, where it is digested.
 struct Buffer {
   std::string name;
   Kind kind;
@@ -98,7 +101,7 @@ struct Operand {
 };
 
 /// Launch: kernel on operands. Copy: operand 0 to operand 1. Guard: operands count, loss, norm (f64
-/// scalars).
+/// scalars) and, where a step that is not finite is skipped (loss scaling), floored and patience.
 struct Instruction {
   Opcode opcode;
   uint32_t kernel = 0;
@@ -110,6 +113,13 @@ struct Program {
   std::string name; ///< train, evaluate, logits
   std::vector<Buffer> buffers;
   std::vector<Instruction> instructions;
+};
+
+/// One row of a step's schedule. A program that runs several times gets micro-batch after
+/// micro-batch; a program with inputs of all rows of the window gets them whole.
+struct Phase {
+  uint32_t program;
+  uint64_t times;
 };
 
 /// ELF shared object with every kernel, for CPUs that have `features`.
@@ -125,6 +135,7 @@ struct Plan {
   std::vector<Scalar> scalars;
   std::vector<Kernel> kernels;
   std::vector<Program> programs;
+  std::vector<Phase> schedule; ///< of a training step; empty: program `train`, once
   std::vector<KernelImage> images;
   uint64_t arenaBytes = 0, workspaceBytes = 0;
   std::string debug; ///< optional text for people: the plan IR

@@ -20,6 +20,7 @@ struct Outcome {
   enum class End {
     Finished, ///< ran to its return
     Empty,    ///< a guard found nothing counted: no variable was changed
+    Overflow, ///< as Numeric, but the program skips such a step: only step state was changed
     Numeric,  ///< a guard found a loss or norm that is not finite: no variable was changed
   };
   End end = End::Finished;
@@ -45,6 +46,10 @@ public:
   /// unknown function or op, arguments of another shape, or ids out of range; variables may then be
   /// half assigned.
   mlir::FailureOr<Outcome> run(llvm::StringRef name, std::vector<Tensor> arguments);
+
+  /// Runs one training step: the programs of `ds.schedule` in order, each on its rows of the window
+  /// (tokens and labels are [batch, length]); `train` alone where there is no schedule.
+  mlir::FailureOr<Outcome> runStep(Tensor tokens, Tensor labels);
 
   /// Most bytes of values alive at once (variables aside) in all runs so far.
   int64_t peakBytes() const { return peak; }

@@ -72,6 +72,15 @@ ShardingRule ScaleRateOp::shardingRule() { return scalarRule(*this); }
 
 int64_t TrustRatioOp::flops() { return 3; }
 ShardingRule TrustRatioOp::shardingRule() { return scalarRule(*this); }
+ShardingRule ZerosOp::shardingRule() {
+  return einsum(*this, {}, {StringRef("abcdefghijklm").take_front(shapeOf(getResult()).size())});
+}
+
+int64_t UnscaleOp::flops() { return 1; }
+ShardingRule UnscaleOp::shardingRule() { return scalarRule(*this); }
+
+int64_t LossScaleUpdateOp::flops() { return 8; }
+ShardingRule LossScaleUpdateOp::shardingRule() { return scalarRule(*this); }
 
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Scalar.cpp.inc"

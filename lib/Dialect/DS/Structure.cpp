@@ -9,6 +9,13 @@ using namespace dsc::ds;
 
 //===-- variables and hyper-parameters --===//
 
+void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                       RankedTensorType type, Role role, double start) {
+  build(builder, state, builder.getStringAttr(name), type, role,
+        start == 0 ? Initializer::Zeros : Initializer::Constant, llvm::APFloat(0.0),
+        /*decay=*/false, /*frozen=*/false, /*group=*/-1, llvm::APFloat(start));
+}
+
 LogicalResult VariableOp::verify() {
   double stddev = getStddev().convertToDouble();
   bool normal = getInitializer() == Initializer::Normal;
@@ -25,6 +32,10 @@ LogicalResult VariableOp::verify() {
            << mark << ", this is a " << stringifyRole(getRole());
   if (getDecay() && getFrozen())
     return emitOpError("V4: a frozen parameter is in the decay group");
+  double value = getValue().convertToDouble();
+  if (!std::isfinite(value) || (value != 0 && getInitializer() != Initializer::Constant))
+    return emitOpError("V1: value must be finite, and absent with initializer ")
+           << stringifyInitializer(getInitializer()) << ", found " << value;
   if (!cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError("V3: the shape must be static, found ") << getType();
   return success();
@@ -121,8 +132,34 @@ LogicalResult GuardOp::verify() {
   for (Operation &before : *(*this)->getBlock()) {
     if (&before == getOperation())
       return success();
-    if (auto assign = dyn_cast<AssignOp>(before))
+    auto assign = dyn_cast<AssignOp>(before);
+    if (!assign)
+      continue;
+    auto variable =
+        SymbolTable::lookupNearestSymbolFrom<VariableOp>(assign, assign.getVariableAttr());
+    if (variable && movesWithUpdates(variable.getRole()))
       return emitOpError("G1: ") << assign.getVariableAttr() << " is assigned before the guard";
+  }
+  return success();
+}
+
+//===-- the schedule --===//
+
+LogicalResult ScheduleOp::verify() {
+  if (getPrograms().size() != getRepetitions().size())
+    return emitOpError("S1: ") << getPrograms().size() << " programs, " << getRepetitions().size()
+                               << " repetitions";
+  for (int64_t times : getRepetitions())
+    if (times <= 0)
+      return emitOpError("S1: a repetition must be positive, found ") << times;
+  return success();
+}
+
+LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (auto name : getPrograms().getAsRange<FlatSymbolRefAttr>()) {
+    Operation *symbol = symbols.lookupNearestSymbolFrom(*this, name);
+    if (!symbol || !symbol->getNumRegions())
+      return emitOpError("S2: ") << name << " names no program";
   }
   return success();
 }

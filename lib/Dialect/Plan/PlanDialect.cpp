@@ -138,10 +138,29 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult GuardOp::verify() {
+  if (getNumOperands() != 3 && getNumOperands() != 5)
+    return emitOpError() << "G1: expected three or five operands, found " << getNumOperands();
   for (Value operand : getOperands())
     if (auto type = cast<MemRefType>(operand.getType());
         type.getRank() || !type.getElementType().isF64())
       return emitOpError() << "G1: expected memref<f64>, found " << type;
+  return success();
+}
+
+LogicalResult ScheduleOp::verify() {
+  if (getPrograms().size() != getRepetitions().size())
+    return emitOpError() << "S1: " << getPrograms().size() << " programs, "
+                         << getRepetitions().size() << " repetitions";
+  for (int64_t times : getRepetitions())
+    if (times <= 0)
+      return emitOpError() << "S1: a repetition must be positive, found " << times;
+  return success();
+}
+
+LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (auto name : getPrograms().getAsRange<FlatSymbolRefAttr>())
+    if (!symbols.lookupNearestSymbolFrom<ProgramOp>(*this, name))
+      return emitOpError() << "S2: " << name << " names no plan.program";
   return success();
 }
 

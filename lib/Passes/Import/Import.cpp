@@ -106,7 +106,7 @@ void Importer::parameter(const Twine &name, ArrayRef<int64_t> shape, ds::Initial
   bool decay = !frozen && (shape.size() >= 2 || (rules && rules->weightDecay));
   ds::VariableOp::create(builder, named(name, "model"), builder.getStringAttr(name), tensor(shape),
                          ds::Role::Parameter, initializer, llvm::APFloat(stddev), decay, frozen,
-                         frozen ? -1 : group);
+                         frozen ? -1 : group, /*value=*/llvm::APFloat(0.0));
 }
 
 void Importer::linearParameters(const Twine &prefix, int64_t from, int64_t to, double stddev) {
@@ -154,6 +154,16 @@ void Importer::hyperparameters() {
   hyperparameter("train.gradient_clipping", train.gradientClipping);
   if (train.gradientClippingValue > 0)
     hyperparameter("train.gradient_clipping_value", train.gradientClippingValue);
+  if (train.scaling.mode != LossScaleMode::None) {
+    const LossScaleSpec &scaling = train.scaling;
+    if (scaling.mode == LossScaleMode::Static)
+      hyperparameter("train.fp16.loss_scale", scaling.initial);
+    hyperparameter("train.fp16.loss_scale_window", scaling.window);
+    hyperparameter("train.fp16.hysteresis", scaling.hysteresis);
+    hyperparameter("train.fp16.min_loss_scale", scaling.floor);
+    hyperparameter("train.fp16.max_loss_scale", scaling.cap);
+    hyperparameter("train.fp16.max_skips_at_floor", scaling.maxSkipsAtFloor);
+  }
   hyperparameter("train.optimizer.params.lr", train.lr);
   if (train.optimizer == OptimizerKind::Sgd) {
     hyperparameter("train.optimizer.params.momentum", train.momentum);
@@ -319,7 +329,7 @@ Value Importer::logits(Value input, Value gain, Value bias, Value head) {
 }
 
 void Importer::lossProgram(StringRef name) {
-  func::FuncOp function = program(name, spec.train.batch, /*labels=*/true);
+  func::FuncOp function = program(name, spec.train.microBatch, /*labels=*/true);
   Value tokens = function.getArgument(0), labels = function.getArgument(1);
   Value hidden = embedding(tokens);
   for (int64_t i = 0; i < model.layers; ++i)
@@ -332,7 +342,7 @@ void Importer::lossProgram(StringRef name) {
   if (name == "train" && spec.labelSmoothing > 0)
     smoothing = ds::ReadOp::create(builder, named("smoothing", "objective.label_smoothing"), scalar,
                                    "objective.label_smoothing");
-  RankedTensorType perToken = tensor({spec.train.batch, length});
+  RankedTensorType perToken = tensor({spec.train.microBatch, length});
   ds::BlockOp head = block("head", perToken, "model");
   Value scores = logits(hidden, gain, bias, table);
   Value losses = ds::CrossEntropyOp::create(builder, named("loss", "objective"), perToken, perToken,

@@ -71,8 +71,10 @@ struct VerifyImport : dsc::impl::DsVerifyImportBase<VerifyImport> {
     std::set<std::string> read;
     program.walk([&](ds::ReadOp op) { read.insert(op.getVariable().str()); });
     for (auto variable : getOperation().getOps<ds::VariableOp>()) {
+      if (variable.getRole() == ds::Role::StepState || variable.getRole() == ds::Role::Window)
+        continue; // numbers of the step and the sample, which masks are drawn by
       if (variable.getRole() != ds::Role::Parameter)
-        return variable.emitOpError("I5: only parameters exist before training, found ")
+        return variable.emitOpError("I5: optimizer state and counters come with training, found ")
                << stringifyRole(variable.getRole());
       if (!read.count(variable.getSymName().str()))
         return variable.emitOpError("I5: @") << program.getSymName() << " does not read it";

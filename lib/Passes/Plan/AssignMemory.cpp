@@ -147,7 +147,8 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
     int64_t end = 0;
     for (uint32_t kind : {uint32_t(BufferKind::Hyperparameter), uint32_t(BufferKind::Counter),
                           uint32_t(BufferKind::Parameter), uint32_t(BufferKind::WorkingCopy),
-                          uint32_t(BufferKind::OptimizerState), uint32_t(BufferKind::Gradient)}) {
+                          uint32_t(BufferKind::OptimizerState), uint32_t(BufferKind::StepState),
+                          uint32_t(BufferKind::Window), uint32_t(BufferKind::Gradient)}) {
       std::map<StringRef, int64_t> offsets;
       getOperation().walk([&](BufferOp buffer) {
         if (uint32_t(buffer.getKind()) != kind)

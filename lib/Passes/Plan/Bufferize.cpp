@@ -20,11 +20,6 @@ static MemRefType memrefOf(Type type) {
 
 static int64_t bytesOf(Value value) { return byteSize(cast<ShapedType>(value.getType())); }
 
-static bool isVariable(BufferKind kind) {
-  return kind == BufferKind::Parameter || kind == BufferKind::OptimizerState ||
-         kind == BufferKind::Counter || kind == BufferKind::WorkingCopy;
-}
-
 BufferKind dsc::plan::kindOf(ds::Role role) {
   switch (role) {
   case ds::Role::Parameter:
@@ -35,6 +30,10 @@ BufferKind dsc::plan::kindOf(ds::Role role) {
     return BufferKind::Counter;
   case ds::Role::WorkingCopy:
     return BufferKind::WorkingCopy;
+  case ds::Role::StepState:
+    return BufferKind::StepState;
+  case ds::Role::Window:
+    return BufferKind::Window;
   }
   llvm_unreachable("a role without a kind");
 }
@@ -182,7 +181,9 @@ bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
       return false;
   if (root->kind == BufferKind::Activation)
     return true;
-  return isVariable(root->kind) && guard >= 0 && guard < order[op] &&
+  if (root->kind == BufferKind::StepState || root->kind == BufferKind::Window)
+    return endsIn(op->getResult(result), root->label);
+  return movesWithUpdates(root->kind) && guard >= 0 && guard < order[op] &&
          assignOf(op->getResult(result), root->label);
 }
 
@@ -213,6 +214,27 @@ Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
       return buffer;
   }
   return nullptr;
+}
+
+/// True if `value` is assigned to `variable`, or only added onto by ops that work in place until
+/// it is.
+bool Bufferizer::endsIn(Value value, StringRef variable) {
+  while (!assignOf(value, variable)) {
+    if (!value.hasOneUse())
+      return false;
+    OpOperand &use = *value.use_begin();
+    auto next = dyn_cast<InPlaceOpInterface>(use.getOwner());
+    if (!next)
+      return false;
+    Value result;
+    for (auto [index, candidate] : llvm::enumerate(next->getResults()))
+      if (next.mustAlias(index) && next.inPlaceOperand(index) == use.getOperandNumber())
+        result = candidate;
+    if (!result)
+      return false;
+    value = result;
+  }
+  return true;
 }
 
 void Bufferizer::placeCompute(Operation *op) {
@@ -290,6 +312,8 @@ void Bufferizer::placeReport(ds::ReportOp op) {
       StringRef(name).starts_with("grad:") ? BufferKind::Gradient : BufferKind::Output;
   Place place = places[op.getValue()];
   Buffer *root = place.buffer->root();
+  if (livesAcrossPrograms(root->kind) && root->label == name) // a sum under its own name
+    return;
   if (root->kind == BufferKind::Activation && !offsetInRoot(place) &&
       byteSize(root->type) == bytesOf(op.getValue())) {
     root->label = name;

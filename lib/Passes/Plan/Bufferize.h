@@ -61,6 +61,7 @@ private:
   Buffer *bufferOf(ds::AssignOp assign);
   Buffer *assignedTo(mlir::Operation *op, mlir::Value result);
   ds::AssignOp assignOf(mlir::Value value, mlir::StringRef variable);
+  bool endsIn(mlir::Value value, mlir::StringRef variable);
   void keepOldValues(Buffer *variable, int64_t index, mlir::Operation *writer);
 
   Buffer *newBuffer(mlir::StringRef label, BufferKind kind, mlir::Type type);

@@ -31,8 +31,8 @@ static FailureOr<DType> dtypeOf(Operation *op, Type type) {
 
 // The plan's kinds and the dialect's are one list.
 static_assert(uint32_t(BufferKind::Hyperparameter) == uint32_t(Kind::Hyperparameter) &&
-              uint32_t(BufferKind::WorkingCopy) == uint32_t(Kind::WorkingCopy));
-static_assert(uint32_t(ds::Initializer::Normal) == uint32_t(Init::Normal));
+              uint32_t(BufferKind::Window) == uint32_t(Kind::Window));
+static_assert(uint32_t(ds::Initializer::Constant) == uint32_t(Init::Constant));
 
 namespace {
 class Emitter {
@@ -43,6 +43,7 @@ public:
     result.manifest = options.manifest;
     if (failed(addVariables()) || failed(addKernels()) || failed(addPrograms()))
       return failure();
+    addSchedule();
     addScalars();
     result.arenaBytes = llvm::alignTo(result.arenaBytes, 4096);
     llvm::raw_string_ostream(result.debug) << module << "\n";
@@ -58,17 +59,16 @@ private:
       FailureOr<DType> dtype = dtypeOf(op, type.getElementType());
       if (failed(dtype))
         return failure();
-      Variable variable{op.getSymName().str(), planKindOf(op.getRole()), *dtype,
+      Variable variable{op.getSymName().str(), Kind(uint32_t(kindOf(op.getRole()))), *dtype,
                         type.getShape().vec()};
       variable.initializer = Init(uint32_t(op.getInitializer()));
       variable.stddev = op.getStddev().convertToDouble();
       variable.decay = op.getDecay();
+      variable.value = op.getValue().convertToDouble();
       result.variables.push_back(std::move(variable));
     }
     return success();
   }
-
-  static Kind planKindOf(ds::Role role) { return Kind(uint32_t(kindOf(role))); }
 
   LogicalResult addKernels() {
     for (auto op : module.getOps<KernelOp>()) {
@@ -122,6 +122,14 @@ private:
       result.programs.push_back(std::move(program));
     }
     return success();
+  }
+
+  void addSchedule() {
+    for (auto op : module.getOps<ScheduleOp>())
+      for (auto [name, times] :
+           llvm::zip_equal(op.getPrograms().getAsRange<FlatSymbolRefAttr>(), op.getRepetitions()))
+        result.schedule.push_back(
+            {uint32_t(findProgram(result, name.getValue().str())), uint64_t(times)});
   }
 
   LogicalResult addInstruction(Program &program, const llvm::DenseMap<BufferOp, uint32_t> &index,

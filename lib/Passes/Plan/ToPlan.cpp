@@ -91,7 +91,7 @@ private:
       CopyOp::create(builder, loc, operands[0], operands[1]);
       return;
     case Bufferizer::Instruction::Guard:
-      GuardOp::create(builder, loc, operands[0], operands[1], operands[2]);
+      GuardOp::create(builder, loc, operands);
       return;
     }
   }
@@ -129,6 +129,12 @@ struct ToPlan : dsc::impl::DsToPlanBase<ToPlan> {
       });
       inPlace += bufferizer.inPlace;
       copies += bufferizer.copies;
+    }
+    for (auto schedule : llvm::make_early_inc_range(getOperation().getOps<ds::ScheduleOp>())) {
+      OpBuilder builder(schedule);
+      ScheduleOp::create(builder, schedule.getLoc(), schedule.getPrograms(),
+                         schedule.getRepetitions());
+      schedule.erase();
     }
     kernels += table.size();
     for (func::FuncOp func : programs)

@@ -23,7 +23,7 @@ namespace {
 struct PlanVerify : dsc::impl::PlanVerifyBase<PlanVerify> {
   void runOnOperation() override {
     for (Operation &op : *getOperation().getBody())
-      if (!isa<ProgramOp, KernelOp, ds::VariableOp, ds::HyperparameterOp>(op))
+      if (!isa<ProgramOp, KernelOp, ScheduleOp, ds::VariableOp, ds::HyperparameterOp>(op))
         fault(&op, "P1: '") << op.getName() << "' must be gone";
     if (faults) // later rules read the structure
       return signalPassFailure();
@@ -112,9 +112,7 @@ struct PlanVerify : dsc::impl::PlanVerifyBase<PlanVerify> {
                      (livesAcrossPrograms(kind) && kind != BufferKind::Gradient);
         if (access.reads && !given && !written.contains(buffer))
           fault(&op, "P5: buffer '") << buffer.getLabel() << "' is read before it is written";
-        bool variable = kind == BufferKind::Parameter || kind == BufferKind::OptimizerState ||
-                        kind == BufferKind::Counter || kind == BufferKind::WorkingCopy;
-        if (access.writes && variable && !guarded)
+        if (access.writes && movesWithUpdates(kind) && !guarded)
           fault(&op, "P6: variable '") << buffer.getLabel() << "' is written before the guard";
         if (access.writes && (kind == BufferKind::Hyperparameter || kind == BufferKind::Input))
           fault(&op, "P6: ") << stringifyBufferKind(kind) << " '" << buffer.getLabel()

@@ -96,9 +96,8 @@ FailureOr<ds::VariableOp> Retyping::copyOf(ds::VariableOp parameter) {
   for (auto variable : module.getOps<ds::VariableOp>())
     last = variable;
   builder.setInsertionPointAfter(last);
-  copy = ds::VariableOp::create(builder, parameter.getLoc(), builder.getStringAttr(name),
-                                withElement(parameter.getType(), half), ds::Role::WorkingCopy,
-                                ds::Initializer::Zeros, llvm::APFloat(0.0), /*decay=*/false);
+  copy = ds::VariableOp::create(builder, parameter.getLoc(), name,
+                                withElement(parameter.getType(), half), ds::Role::WorkingCopy);
   return copy;
 }
 

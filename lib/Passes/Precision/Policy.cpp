@@ -45,6 +45,9 @@ static constexpr PrecisionPolicy table[] = {
     {"ds.clip_factor", ".", "."},
     {"ds.learning_rate", ".", "."},
     {"ds.increment", ".", "."},
+    {"ds.zeros", ".", "."},
+    {"ds.unscale", ".", "."},
+    {"ds.loss_scale_update", ".", "."},
     // weight, gradient, state; scalars -> weight, state
     {"ds.adam_update", "wwww.", "www."},
     {"ds.sgd_update", "www.", "ww."},

@@ -56,6 +56,7 @@ private:
   void updateLion(StringRef name, Value weight, Value gradient, Group group, Location loc);
   void updateLamb(StringRef name, Value weight, Value gradient, Group group, Location loc);
   Value norm2(Value tensor, Location loc);
+  void advanceSteps();
 
   ModuleOp module;
   func::FuncOp program;
@@ -149,9 +150,7 @@ Value Insertion::state(const Twine &twine, RankedTensorType type, ds::Role role)
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfter(lastVariable);
-    lastVariable = ds::VariableOp::create(builder, loc, builder.getStringAttr(name), type, role,
-                                          ds::Initializer::Zeros, llvm::APFloat(0.0),
-                                          /*decay=*/false);
+    lastVariable = ds::VariableOp::create(builder, loc, name, type, role);
   }
   if (role == ds::Role::OptimizerState)
     stateBytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
@@ -270,6 +269,19 @@ void Insertion::update(ds::VariableOp parameter, Value weight, Value gradient) {
   ++parameters;
 }
 
+/// What masks are drawn by moves with every step, so it stands before the guard.
+void Insertion::advanceSteps() {
+  auto steps = module.lookupSymbol<ds::VariableOp>("steps");
+  if (!steps)
+    return;
+  Value now = weights.lookup("steps");
+  if (!now)
+    now = ds::ReadOp::create(builder, steps.getLoc(), scalar, "steps");
+  assign("steps",
+         ds::IncrementOp::create(builder, steps.getLoc(), scalar, now, Value(), llvm::APFloat(1.0)),
+         steps.getLoc());
+}
+
 LogicalResult Insertion::run() {
   if (failed(findStepValues()) || failed(readHyperparameters()))
     return failure();
@@ -279,24 +291,29 @@ LogicalResult Insertion::run() {
       toUpdate.push_back(variable);
 
   updates = state("updates", scalar, ds::Role::Counter);
+  advanceSteps();
   Location rateLoc = named("learning_rate");
   rate = ds::LearningRateOp::create(builder, rateLoc, scalar, updates, peak, floor, warmup, total,
                                     extra, schedule, linearWarmup);
   ds::ReportOp::create(builder, rateLoc, "learning_rate", rate);
   findGroups();
   valueLimit = readIfDeclared("train.gradient_clipping_value");
-  ds::GuardOp::create(builder, named("guard"), count, loss, norm);
+  ds::GuardOp::create(builder, named("guard"), count, loss, norm, Value(), Value());
   for (ds::VariableOp parameter : toUpdate) {
     StringRef name = parameter.getSymName();
     Value weight = weights.lookup(name), gradient = gradients[name.str()];
-    if (!weight || gradient.getType() != parameter.getType())
+    if (!weight) // the forward pass is in another program
+      weight = ds::ReadOp::create(builder, parameter.getLoc(), parameter.getType(), name);
+    if (gradient.getType() != parameter.getType())
       return program.emitOpError("T1: the gradient of '")
              << name << "' is " << gradient.getType() << ", the parameter is "
              << parameter.getType();
     update(parameter, weight, gradient);
   }
   Location counterLoc = named("updates");
-  assign("updates", ds::IncrementOp::create(builder, counterLoc, scalar, updates), counterLoc);
+  assign("updates",
+         ds::IncrementOp::create(builder, counterLoc, scalar, updates, Value(), llvm::APFloat(1.0)),
+         counterLoc);
   return success();
 }
 

@@ -16,13 +16,19 @@ struct VerifyTraining : dsc::impl::DsVerifyTrainingBase<VerifyTraining> {
   void runOnOperation() override {
     func::FuncOp step = findStep(getOperation());
     for (auto program : getOperation().getOps<func::FuncOp>())
-      if (failed(program == step ? verifyStep(program) : verifyPure(program)))
+      if (failed(program == step ? verifyStep(program) : verifyOther(program)))
         return signalPassFailure();
   }
 
-  static LogicalResult verifyPure(func::FuncOp program) {
-    WalkResult result = program.walk([](Operation *op) {
-      if (!isa<ds::AssignOp, ds::GuardOp>(op))
+  ds::Role roleOf(ds::AssignOp assign) {
+    return getOperation().lookupSymbol<ds::VariableOp>(assign.getVariable()).getRole();
+  }
+
+  /// Other programs of a step may pass values on within it, and nothing more.
+  LogicalResult verifyOther(func::FuncOp program) {
+    WalkResult result = program.walk([&](Operation *op) {
+      auto assign = dyn_cast<ds::AssignOp>(op);
+      if (!isa<ds::GuardOp>(op) && (!assign || roleOf(assign) == ds::Role::Window))
         return WalkResult::advance();
       op->emitOpError("W5: stands outside @train");
       return WalkResult::interrupt();
@@ -62,6 +68,8 @@ struct VerifyTraining : dsc::impl::DsVerifyTrainingBase<VerifyTraining> {
     std::map<std::string, int64_t> counts;
     program.walk([&](ds::AssignOp assign) { ++counts[assign.getVariable().str()]; });
     for (auto variable : getOperation().getOps<ds::VariableOp>()) {
+      if (variable.getRole() == ds::Role::Window)
+        continue; // theirs are the other programs
       int64_t count = counts[variable.getSymName().str()], expected = variable.getFrozen() ? 0 : 1;
       if (count != expected)
         return variable.emitOpError("W3: assigned ")

@@ -53,7 +53,8 @@ StatusOr<std::unique_ptr<Digest>> Digest::create(const std::string &path, Execut
       return;
     d->entries.clear();
     for (const Buffer &buffer : d->executor.plan().programs[program].buffers)
-      if (buffer.kind == Kind::Gradient)
+      if (buffer.kind == Kind::Gradient ||
+          (buffer.kind == Kind::Window && buffer.name.starts_with("grad:")))
         d->entries.push_back(
             Digest::digest(buffer.name, buffer.dtype, d->executor.data(buffer), buffer.bytes));
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 using namespace dsc;
 using namespace dsc::plan;
@@ -63,7 +64,10 @@ StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOp
   for (const Variable &variable : e.thePlan.variables)
     for (const Program &program : e.thePlan.programs)
       if (int64_t b = findBuffer(program, variable.name); b >= 0) {
-        e.variableOffsets.push_back(program.buffers[static_cast<size_t>(b)].offset);
+        const Buffer &buffer = program.buffers[static_cast<size_t>(b)];
+        e.variableOffsets.push_back(buffer.offset);
+        if (variable.role == Kind::StepState)
+          e.stepState.emplace_back(e.data(buffer), std::vector<std::byte>(buffer.bytes));
         break;
       }
   e.storeScalars();
@@ -89,6 +93,8 @@ void Executor::bind(const Program &program, Bound &out, uint64_t aloneBytes) con
       for (uint64_t operand : kernel.operands)
         bytes += operand;
       step.alone = kernel.items == 1 || bytes <= aloneBytes;
+    } else if (instruction.opcode == Opcode::Guard) {
+      step.skips = instruction.operands.size() == 5;
     } else if (instruction.opcode == Opcode::Copy) {
       const Operand &from = instruction.operands[0];
       step.bytes = program.buffers[from.buffer].bytes - from.offset;
@@ -99,11 +105,6 @@ void Executor::bind(const Program &program, Bound &out, uint64_t aloneBytes) con
     if (Kind kind = program.buffers[b].kind; !isPersistent(kind) && kind != Kind::Input)
       out.poison.emplace_back(program.buffers[b].first, b);
   std::sort(out.poison.begin(), out.poison.end());
-  bool guarded = std::any_of(out.steps.begin(), out.steps.end(),
-                             [](const Step &step) { return step.opcode == Opcode::Guard; });
-  for (const Buffer &buffer : program.buffers)
-    if (guarded && buffer.kind == Kind::Input)
-      out.inputs.emplace_back(data(buffer), std::vector<std::byte>(buffer.bytes));
 }
 
 void Executor::storeScalars() {
@@ -212,8 +213,6 @@ Outcome Executor::run(size_t program) {
   Bound &b = bound[program];
   size_t poisoned = 0;
   bool announced = false;
-  for (auto &[place, copy] : b.inputs)
-    std::memcpy(copy.data(), place, copy.size());
   for (size_t i = 0; i < b.steps.size(); ++i) {
     const Step &step = b.steps[i];
     if (poison)
@@ -230,7 +229,9 @@ Outcome Executor::run(size_t program) {
     if (count == 0)
       return Outcome::Empty;
     if (!std::isfinite(count) || !std::isfinite(loss) || !std::isfinite(norm))
-      return Outcome::NotFinite;
+      return step.skips && readScalar(step.operands[3]) < readScalar(step.operands[4])
+                 ? Outcome::Overflow
+                 : Outcome::NotFinite;
   }
   if (!announced && atGuard)
     atGuard(program);
@@ -286,14 +287,19 @@ std::string Executor::scan(const Buffer &buffer, uint64_t offset, uint64_t bytes
          " at element " + std::to_string(bad);
 }
 
-std::string Executor::firstNonFinite(size_t index) {
+std::string Executor::badVariable() const {
+  std::set<std::string_view> seen;
+  for (const Program &program : thePlan.programs)
+    for (const Buffer &buffer : program.buffers)
+      if (buffer.kind != Kind::Window && isPersistent(buffer.kind) &&
+          seen.insert(buffer.name).second)
+        if (std::string found = scan(buffer, 0, buffer.bytes); !found.empty())
+          return found;
+  return {};
+}
+
+std::string Executor::badTensor(size_t index) {
   const Program &program = thePlan.programs[index];
-  for (const Buffer &buffer : program.buffers)
-    if (isPersistent(buffer.kind))
-      if (std::string found = scan(buffer, 0, buffer.bytes); !found.empty())
-        return found + ", before the step";
-  for (const auto &[place, copy] : bound[index].inputs)
-    std::memcpy(place, copy.data(), copy.size());
   size_t poisoned = 0;
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction &instruction = program.instructions[i];
@@ -312,5 +318,15 @@ std::string Executor::firstNonFinite(size_t index) {
         return found + ", in instruction " + std::to_string(i) + " (" + instruction.label + ")";
     }
   }
-  return "no tensor before the guard";
+  return {};
+}
+
+void Executor::rememberStepState() {
+  for (auto &[place, copy] : stepState)
+    std::memcpy(copy.data(), place, copy.size());
+}
+
+void Executor::restoreStepState() {
+  for (auto &[place, copy] : stepState)
+    std::memcpy(place, copy.data(), copy.size());
 }

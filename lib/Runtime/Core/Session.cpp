@@ -162,6 +162,10 @@ static int64_t elementsOf(const Variable &variable) {
   return elements;
 }
 
+static double constantOf(const Variable &variable) {
+  return variable.initializer == Init::Constant ? variable.value : 1;
+}
+
 /// Elements of one worker. Each depends on nothing but its index, so the number of workers does not
 /// matter.
 static void fill(void *context, int worker) {
@@ -178,13 +182,13 @@ static void fill(void *context, int worker) {
     if (v.initializer == Init::Normal)
       fillNormal(f.seed, v.name, v.stddev, begin, end - begin, out + begin);
     else
-      std::fill(out + begin, out + end, 1.0f);
+      std::fill(out + begin, out + end, static_cast<float>(constantOf(v)));
   } else {
     auto *out = reinterpret_cast<double *>(f.data);
     if (v.initializer == Init::Normal)
       fillNormal(f.seed, v.name, v.stddev, begin, end - begin, out + begin);
     else
-      std::fill(out + begin, out + end, 1.0);
+      std::fill(out + begin, out + end, constantOf(v));
   }
 }
 

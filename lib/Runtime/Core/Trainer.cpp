@@ -7,6 +7,7 @@
 #include "dsc/Runtime/Core/Interrupt.h"
 #include "dsc/Runtime/Core/Settings.h"
 #include "dsc/Runtime/Core/WorkingCopies.h"
+#include "dsc/Runtime/Core/TrainingStep.h"
 #include "dsc/Runtime/Monitor/Progress.h"
 #include "dsc/Runtime/Monitor/StepLog.h"
 #include "dsc/Support/File.h"
@@ -27,19 +28,18 @@ static double scalarAt(const std::byte *data) {
 
 namespace {
 
-/// Where a program takes batches and leaves results.
+/// Where program `evaluate` takes batches and leaves results.
 struct Ports {
   size_t program = 0;
   int32_t *tokens = nullptr, *labels = nullptr;
-  const std::byte *loss = nullptr, *count = nullptr, *norm = nullptr, *rate = nullptr;
+  const std::byte *loss = nullptr, *count = nullptr;
 };
 
 } // namespace
 
-/// `update`: the program has grad_norm and learning_rate too.
-static StatusOr<Ports> openPorts(Executor &executor, const char *name, const DataConfig &config,
-                                 bool update) {
+static StatusOr<Ports> openPorts(Executor &executor, const DataConfig &config) {
   Ports ports;
+  const char *name = "evaluate";
   auto program = executor.program(name);
   if (!program.ok())
     return program.status();
@@ -48,10 +48,11 @@ static StatusOr<Ports> openPorts(Executor &executor, const char *name, const Dat
     auto found = executor.find(*program, buffer, Kind::Input, DType::I32);
     if (!found.ok())
       return found.status();
-    if ((*found)->shape != std::vector<int64_t>{config.batch, config.seq})
+    if ((*found)->shape != std::vector<int64_t>{config.microBatch, config.seq})
       return damagedError(std::string("program '") + name + "': input '" + buffer +
-                          "' does not have the shape [" + std::to_string(config.batch) + ", " +
-                          std::to_string(config.seq) + "] of train_batch_size and seq_length");
+                          "' does not have the shape [" + std::to_string(config.microBatch) + ", " +
+                          std::to_string(config.seq) +
+                          "] of train_micro_batch_size_per_gpu and seq_length");
     out = reinterpret_cast<int32_t *>(executor.data(**found));
     return {};
   };
@@ -66,10 +67,6 @@ static StatusOr<Ports> openPorts(Executor &executor, const char *name, const Dat
                         output("loss", ports.loss), output("tokens", ports.count)})
     if (!status.ok())
       return status;
-  if (update)
-    for (Status status : {output("grad_norm", ports.norm), output("learning_rate", ports.rate)})
-      if (!status.ok())
-        return status;
   return ports;
 }
 
@@ -79,7 +76,7 @@ StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &str
   auto config = session.dataConfig();
   if (!config.ok())
     return config.status();
-  auto ports = openPorts(executor, "evaluate", *config, false);
+  auto ports = openPorts(executor, *config);
   if (!ports.ok())
     return ports.status();
   EvaluationResult result;
@@ -134,7 +131,7 @@ private:
   DataConfig config;
   std::unique_ptr<BatchStream> stream;
   std::unique_ptr<EvaluationStream> validation;
-  Ports ports;
+  std::optional<TrainingStep> window;
   const std::byte *updatesCounter = nullptr;
   int64_t steps = 0, evaluateEvery = 0, evaluateBatches = 0;
   int64_t done = 0;           ///< steps, those before a resumption included
@@ -171,10 +168,10 @@ Status Trainer::open() {
   }
   evaluateEvery = session.integer("evaluation.every");
   evaluateBatches = session.integer("evaluation.batches");
-  auto found = openPorts(executor, "train", config, true);
-  if (!found.ok())
-    return found.status();
-  ports = *found;
+  auto opened = TrainingStep::open(executor, config);
+  if (!opened.ok())
+    return opened.status();
+  window.emplace(std::move(*opened));
   const auto &variables = executor.plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].name == "updates" && variables[i].dtype == DType::F64)
@@ -266,7 +263,7 @@ Status Trainer::openLogs() {
   if (resumed)
     events->write(done, "resumed", "from checkpoint step-" + std::to_string(done));
   if (!session.options().digest.empty()) {
-    auto created = Digest::create(session.options().digest, executor, ports.program);
+    auto created = Digest::create(session.options().digest, executor, window->update());
     if (!created.ok())
       return created.status();
     digest = std::move(*created);
@@ -309,14 +306,14 @@ Status Trainer::catchUp() {
 }
 
 Status Trainer::stopNotFinite(int64_t number) {
-  double loss = scalarAt(ports.loss), norm = scalarAt(ports.norm);
+  double loss = window->loss(), norm = window->norm();
   std::string which = std::isfinite(loss) ? "the gradient norm is " + printShortest(norm)
                                           : "the loss is " + printShortest(loss);
   // Save first: what follows is for the message only.
   Status saved = session.save(updates() > 0);
   std::string message = "step " + std::to_string(number) + ": " + which +
                         ", stopped before the update; first tensor that is not finite: " +
-                        executor.firstNonFinite(ports.program);
+                        window->firstNonFinite();
   if (!saved.ok())
     message += "\n" + saved.message();
   else
@@ -328,22 +325,26 @@ Status Trainer::stopNotFinite(int64_t number) {
 Status Trainer::step(int64_t number) {
   auto begin = Clock::now();
   StepRecord record;
-  if (Status status = stream->next(ports.tokens, ports.labels, record.tokens); !status.ok())
+  if (Status status = stream->next(window->tokens(), window->labels(), record.tokens); !status.ok())
     return status;
-  Outcome outcome = executor.run(ports.program);
+  Outcome outcome = window->run();
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (outcome == Outcome::NotFinite)
     return stopNotFinite(number);
   record.step = number;
   record.updates = updates();
-  record.learningRate = scalarAt(ports.rate);
+  record.learningRate = window->learningRate();
+  record.lossScale = window->lossScale();
   record.stepMs = seconds * 1e3;
   record.tokensPerSecond = static_cast<double>(record.tokens) / seconds;
   if (outcome == Outcome::Empty) {
     record.skipped = "empty";
   } else {
-    record.loss = scalarAt(ports.loss);
-    record.gradNorm = scalarAt(ports.norm);
+    record.loss = window->loss();
+    if (outcome == Outcome::Overflow)
+      record.skipped = "overflow";
+    else
+      record.gradNorm = window->norm();
   }
   if (digest)
     if (Status status = digest->write(number); !status.ok())

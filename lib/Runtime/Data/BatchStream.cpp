@@ -124,7 +124,7 @@ private:
 class RowEvaluation : public EvaluationStream {
 public:
   RowEvaluation(RowList list, const DataConfig &config, int64_t rank, int64_t ranks)
-      : list(std::move(list)), batch(config.batch), seq(config.seq), rank(rank), ranks(ranks),
+      : list(std::move(list)), batch(config.microBatch), seq(config.seq), rank(rank), ranks(ranks),
         at(rank) {}
 
   void rewind() override { at = rank; }

@@ -74,6 +74,12 @@ StatusOr<DataConfig> DataConfig::fromResolved(const json &spec, const std::strin
     return status;
   if (Status status = integer(section("train"), "train", "train_batch_size", config.batch); !status)
     return status;
+  config.microBatch = config.batch;
+  if (const json *micro = find(section("train"), "train_micro_batch_size_per_gpu");
+      micro && micro->is_number_integer())
+    config.microBatch = micro->get<int64_t>();
+  if (config.microBatch < 1 || config.batch % config.microBatch)
+    return wrong("train.train_micro_batch_size_per_gpu", "a divisor of train_batch_size");
   if (Status status = integer(section("model"), "model", "vocab_size", config.vocabulary); !status)
     return status;
   if (const json *seed = find(data, "seed")) {

@@ -19,6 +19,8 @@ std::string dsc::stepLine(const StepRecord &record) {
       ", \"learning_rate\": " + jsonNumber(record.learningRate) +
       ", \"tokens\": " + std::to_string(record.tokens) +
       ", \"skipped\": " + (record.skipped.empty() ? "null" : nlohmann::json(record.skipped).dump());
+  if (record.lossScale)
+    line += ", \"loss_scale\": " + jsonNumber(*record.lossScale);
   if (record.evalLoss)
     line += ", \"eval_loss\": " + jsonNumber(*record.evalLoss);
   return line + ", \"tokens_per_second\": " + jsonNumber(record.tokensPerSecond) +

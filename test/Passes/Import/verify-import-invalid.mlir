@@ -99,7 +99,7 @@ func.func @logits(%tokens: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
 
 // -----
 
-// expected-error @below {{'ds.variable' op I5: only parameters exist before training, found counter}}
+// expected-error @below {{'ds.variable' op I5: optimizer state and counters come with training, found counter}}
 ds.variable counter @n : tensor<f64> = zeros
 ds.variable parameter @w : tensor<16x4xf32> = zeros
 func.func @train(%tokens: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {

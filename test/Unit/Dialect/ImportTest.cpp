@@ -21,7 +21,7 @@ Spec smallSpec() {
   spec.model.heads = 5;
   spec.model.inner = 240;
   spec.data.seqLength = 37;
-  spec.train.batch = 3;
+  spec.train.batch = spec.train.microBatch = 3;
   return spec;
 }
 

@@ -22,7 +22,7 @@ inline Spec tinySpec() {
   spec.model.heads = 3;
   spec.model.inner = 20;
   spec.data.seqLength = 5;
-  spec.train.batch = 2;
+  spec.train.batch = spec.train.microBatch = 2;
   spec.train.steps = spec.train.totalSteps = 10;
   return spec;
 }

@@ -141,13 +141,13 @@ TEST(Executor, GuardStopsBeforeTheUpdateAndNamesTheFirstTensor) {
   ASSERT_EQ(run.executor->run(run.train), Outcome::NotFinite);
   EXPECT_EQ(run.weights(), before);
   EXPECT_EQ(*run.updates, 0);
-  std::string first = run.executor->firstNonFinite(run.train);
+  EXPECT_EQ(run.executor->badVariable(), "");
+  std::string first = run.executor->badTensor(run.train);
   EXPECT_EQ(first.find("activation 'rows' is inf at element "), 0u) << first;
   EXPECT_NE(first.find("in instruction 1 (bigram: row_losses)"), std::string::npos) << first;
   run.weight[9] = std::numeric_limits<float>::quiet_NaN();
   ASSERT_EQ(run.executor->run(run.train), Outcome::NotFinite);
-  EXPECT_EQ(run.executor->firstNonFinite(run.train),
-            "parameter 'wte.weight' is nan at element 9, before the step");
+  EXPECT_EQ(run.executor->badVariable(), "parameter 'wte.weight' is nan at element 9");
 }
 
 TEST(Executor, StepsTakeNothingFromTheHeap) {

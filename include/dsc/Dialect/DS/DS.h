@@ -32,4 +32,14 @@
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Structure.h.inc"
 
+namespace dsc::ds {
+
+/// True for what only an applied update may change: the guard stands before every such assignment.
+inline bool movesWithUpdates(Role role) {
+  return role == Role::Parameter || role == Role::OptimizerState || role == Role::Counter ||
+         role == Role::WorkingCopy;
+}
+
+} // namespace dsc::ds
+
 #endif // DSC_DIALECT_DS_DS_H

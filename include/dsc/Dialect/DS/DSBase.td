@@ -39,14 +39,17 @@ def DS_Role : I32EnumAttr<"Role", "what a variable is for", [
     I32EnumAttrCase<"Parameter", 0, "parameter">,
     I32EnumAttrCase<"OptimizerState", 1, "optimizer_state">,
     I32EnumAttrCase<"Counter", 2, "counter">,
-    I32EnumAttrCase<"WorkingCopy", 3, "working_copy">]> {
+    I32EnumAttrCase<"WorkingCopy", 3, "working_copy">,
+    I32EnumAttrCase<"StepState", 4, "step_state">,
+    I32EnumAttrCase<"Window", 5, "window">]> {
   let cppNamespace = "::dsc::ds";
 }
 
 def DS_Initializer : I32EnumAttr<"Initializer", "how a variable starts", [
     I32EnumAttrCase<"Zeros", 0, "zeros">,
     I32EnumAttrCase<"Ones", 1, "ones">,
-    I32EnumAttrCase<"Normal", 2, "normal">]> {
+    I32EnumAttrCase<"Normal", 2, "normal">,
+    I32EnumAttrCase<"Constant", 3, "constant">]> {
   let cppNamespace = "::dsc::ds";
 }
 

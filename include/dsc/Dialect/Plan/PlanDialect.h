@@ -21,7 +21,15 @@ int64_t byteSize(mlir::ShapedType type);
 
 /// True for kinds whose buffers are the same bytes in all programs.
 inline bool livesAcrossPrograms(BufferKind kind) {
-  return kind <= BufferKind::Hyperparameter || kind == BufferKind::WorkingCopy;
+  return kind <= BufferKind::Hyperparameter || kind == BufferKind::WorkingCopy ||
+         kind == BufferKind::StepState || kind == BufferKind::Window;
+}
+
+/// True for variables that only an applied update changes: nothing is written to them before the
+/// guard.
+inline bool movesWithUpdates(BufferKind kind) {
+  return kind == BufferKind::Parameter || kind == BufferKind::OptimizerState ||
+         kind == BufferKind::Counter || kind == BufferKind::WorkingCopy;
 }
 
 /// Where an operand lies: a buffer and bytes from its start, through any number of views.

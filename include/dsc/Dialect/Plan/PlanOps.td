@@ -29,7 +29,9 @@ def Plan_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
     I32EnumAttrCase<"Input", 5, "input">,
     I32EnumAttrCase<"Output", 6, "output">,
     I32EnumAttrCase<"Activation", 7, "activation">,
-    I32EnumAttrCase<"WorkingCopy", 8, "working_copy">]> {
+    I32EnumAttrCase<"WorkingCopy", 8, "working_copy">,
+    I32EnumAttrCase<"StepState", 9, "step_state">,
+    I32EnumAttrCase<"Window", 10, "window">]> {
   let cppNamespace = "::dsc::plan";
 }
 
@@ -79,8 +81,8 @@ def Plan_BufferOp : Plan_Op<"buffer", [DeclareOpInterfaceMethods<OpAsmOpInterfac
   let summary = "A run of bytes with a shape";
   let description = [{
     Row-major, without gaps. `offset`, in bytes from the start of the arena, is absent until
-    `plan-assign-memory`. Buffers of the same `label` and of a kind up to `hyperparameter` are the same
-    bytes in all programs.
+    `plan-assign-memory`. Buffers of the same `label` and of a kind up to `hyperparameter`, `step_state` or
+    `window` are the same bytes in all programs.
 
     Constraints:
     - B1: the shape is static and the layout the plain one.
@@ -131,11 +133,25 @@ def Plan_CopyOp : Plan_Op<"copy"> {
 def Plan_GuardOp : Plan_Op<"guard"> {
   let summary = "Ends the step unless the update may be applied: see ds.guard";
   let description = [{
+    Operands are `count`, `loss`, `norm` and, with loss scaling, `floored` and `patience`.
+
     Constraints:
-    - G1: operands are f64 scalars.
+    - G1: operands are f64 scalars, three or five.
   }];
-  let arguments = (ins AnyMemRef:$count, AnyMemRef:$loss, AnyMemRef:$norm);
-  let assemblyFormat = "$count `,` $loss `,` $norm attr-dict `:` type($count) `,` type($loss) `,` type($norm)";
+  let arguments = (ins Variadic<AnyMemRef>:$operands);
+  let assemblyFormat = "$operands attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+}
+
+def Plan_ScheduleOp : Plan_Op<"schedule", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Which programs make one training step: see ds.schedule";
+  let description = [{
+    Constraints:
+    - S1: as many repetitions as programs, each positive.
+    - S2: each entry names a `plan.program`.
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$programs, DenseI64ArrayAttr:$repetitions);
+  let assemblyFormat = "$programs `times` $repetitions attr-dict";
   let hasVerifier = 1;
 }
 

@@ -33,6 +33,7 @@ struct ExecutorOptions {
 enum class Outcome {
   Done,
   Empty,    ///< nothing counted: ended at the guard, variables as before
+  Overflow, ///< loss or norm is inf or NaN and the plan skips such a step: only step state moved
   NotFinite ///< loss or norm is inf or NaN: ended at the guard, variables as before
 };
 
@@ -70,15 +71,23 @@ public:
   /// program without one, at the end.
   void beforeUpdate(std::function<void(size_t program)> hook) { atGuard = std::move(hook); }
 
-  /// After NotFinite: runs the program again up to its guard and describes the first tensor with a
-  /// value that is not finite: variables first, then operands in the order of the instructions.
-  std::string firstNonFinite(size_t program);
+  /// Describes the first variable with a value that is not finite; empty if there is none.
+  std::string badVariable() const;
+  /// Runs the program again on the inputs that lie in its buffers, up to its guard, and describes
+  /// the first operand, in the order of the instructions, with a value that is not finite; empty if
+  /// there is none.
+  std::string badTensor(size_t program);
+
+  /// Keeps what moves with every step, skipped or not, and brings it back, so that a step can be
+  /// run again.
+  void rememberStepState();
+  void restoreStepState();
 
 private:
   struct Step {
     plan::Opcode opcode;
     KernelFunction function = nullptr;
-    bool alone = false;
+    bool alone = false, skips = false;
     int64_t items = 0;
     uint64_t bytes = 0; ///< of a copy; of the workspace of a launch
     void *const *operands = nullptr;
@@ -88,9 +97,6 @@ private:
     std::vector<Step> steps;
     /// Buffers to poison, by first use.
     std::vector<std::pair<uint32_t, size_t>> poison;
-    /// Input buffers may be overwritten after their last use; a program with a guard keeps copies,
-    /// for firstNonFinite().
-    std::vector<std::pair<std::byte *, std::vector<std::byte>>> inputs;
   };
   struct Work;
 
@@ -110,6 +116,7 @@ private:
   std::unique_ptr<ThreadPool> pool;
   std::vector<Bound> bound;
   std::vector<uint64_t> variableOffsets;
+  std::vector<std::pair<std::byte *, std::vector<std::byte>>> stepState;
   std::function<void(size_t)> atGuard;
 };
 

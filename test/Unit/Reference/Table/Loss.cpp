@@ -126,6 +126,14 @@ std::vector<OpRow> dsc::optable::lossRows() {
                             return {Tensor::scalar(c > 0 ? std::pow(c, -1) : 0)};
                           },
                           .roundings = 0});
+  seed.cases.push_back(
+      {.label = "scaled",
+       .operands = {"f64", "f64"},
+       .results = {"f64"},
+       .text = "ds.loss_seed $0, $1 : (#0, #1) -> @0",
+       .fills = {{0, {.exactly = {37}}}, {1, {.exactly = {65536}}}},
+       .expected = [](const Tensors &) -> Tensors { return {Tensor::scalar(65536.0 / 37)}; },
+       .roundings = 0});
   for (std::string losses : {"1", "7", "3x37", "5x131"})
     for (double counted : {0.0, 24.0})
       mean.cases.push_back({.label = losses + "_" + std::to_string(static_cast<int>(counted)),

@@ -3,6 +3,7 @@
 #include "OpTable.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 using namespace dsc::optable;
@@ -36,9 +37,61 @@ static double rateExpected(const Tensors &in, const std::string &schedule, bool 
   return peak * (1 - done) + floor * done;
 }
 
+/// Each way through the state machine: operands count, loss, norm, scale, good, used, floored,
+/// window, hysteresis, floor, cap and the four results.
+static void addLossScaleCases(OpRow &row) {
+  constexpr double inf = std::numeric_limits<double>::infinity(),
+                   nan = std::numeric_limits<double>::quiet_NaN();
+  struct Case {
+    const char *label;
+    std::vector<double> in, out;
+    bool consecutive = false;
+  };
+  const Case cases[] = {
+      {"good", {5, 2, 1, 64, 3, 1, 0, 10, 2, 1, 1024}, {64, 4, 1, 0}},
+      {"good_consecutive", {5, 2, 1, 64, 3, 1, 2, 10, 2, 1, 1024}, {64, 4, 0, 0}, true},
+      {"grows", {5, 2, 1, 64, 9, 1, 0, 10, 2, 1, 1024}, {128, 10, 0, 0}},
+      {"grows_again", {5, 2, 1, 64, 19, 0, 0, 10, 2, 1, 1024}, {128, 20, 0, 0}},
+      {"capped", {5, 2, 1, 1024, 9, 0, 0, 10, 2, 1, 1024}, {1024, 10, 0, 0}},
+      {"window_of_one", {5, 2, 1, 64, 0, 0, 0, 1, 1, 1, 1024}, {128, 1, 0, 0}},
+      {"overflow_is_tolerated", {5, 2, inf, 64, 7, 0, 0, 10, 2, 1, 1024}, {64, 0, 1, 0}},
+      {"overflow_halves", {5, 2, inf, 64, 7, 1, 0, 10, 2, 1, 1024}, {32, 0, 1, 0}},
+      {"nan_halves", {5, 2, nan, 64, 7, 0, 0, 10, 1, 1, 1024}, {32, 0, 0, 0}},
+      {"loss_overflows", {5, inf, 1, 64, 7, 0, 0, 10, 1, 1, 1024}, {32, 0, 0, 0}},
+      {"reaches_floor", {5, 2, inf, 1.5, 7, 0, 0, 10, 1, 1, 1024}, {1, 0, 0, 0}},
+      {"at_floor", {5, 2, inf, 1, 0, 0, 3, 10, 1, 1, 1024}, {1, 0, 0, 4}},
+      {"floor_below_one", {5, 2, inf, 1, 0, 0, 0, 10, 1, 0.03125, 1024}, {0.5, 0, 0, 0}},
+      {"empty", {0, 0, 0, 64, 9, 1, 2, 10, 2, 1, 1024}, {64, 9, 1, 2}},
+  };
+  for (const Case &c : cases) {
+    OpCase out{};
+    out.label = c.label;
+    out.operands = std::vector<std::string>(11, "f64");
+    out.results = std::vector<std::string>(4, "f64");
+    std::string operands, types, results;
+    for (int i = 0; i < 11; ++i) {
+      std::string separator = i ? ", " : "";
+      operands += separator + "$" + std::to_string(i);
+      types += separator + "#" + std::to_string(i);
+      out.fills[static_cast<unsigned>(i)] = {.exactly = {c.in[static_cast<size_t>(i)]}};
+    }
+    out.text = "ds.loss_scale_update " + operands + (c.consecutive ? " {consecutive}" : "") +
+               " : (" + types + ") -> (@0, @1, @2, @3)";
+    out.expected = [wanted = c.out](const Tensors &) -> Tensors {
+      Tensors result;
+      for (double value : wanted)
+        result.push_back(Tensor::scalar(value));
+      return result;
+    };
+    out.roundings = 0;
+    row.cases.push_back(out);
+  }
+}
+
 std::vector<OpRow> dsc::optable::scalarRows() {
   OpRow squares{"ds.square_sum", {}}, norm{"ds.global_norm", {}}, clip{"ds.clip_factor", {}};
   OpRow rate{"ds.learning_rate", {}}, increment{"ds.increment", {}};
+  OpRow zeros{"ds.zeros", {}}, unscale{"ds.unscale", {}}, scale{"ds.loss_scale_update", {}};
   auto scalar = [](double value) { return Fill{.exactly = {value}}; };
   for (auto [shape, blocks] : {std::pair<std::string, std::string>{"1", "1"},
                                {"7", "1"},
@@ -136,8 +189,8 @@ std::vector<OpRow> dsc::optable::scalarRows() {
          .fills = {{0, scalar(value)}},
          .expected = [value](const Tensors &) -> Tensors { return {Tensor::scalar(value + 1)}; },
          .roundings = 0});
-  OpRow scale{"ds.scale_rate", {}}, trust{"ds.trust_ratio", {}};
-  scale.cases.push_back(
+  OpRow scaleRate{"ds.scale_rate", {}}, trust{"ds.trust_ratio", {}};
+  scaleRate.cases.push_back(
       {.label = "of_a_group",
        .operands = {"f64", "f64"},
        .results = {"f64"},
@@ -161,5 +214,44 @@ std::vector<OpRow> dsc::optable::scalarRows() {
              {{0, scalar(c.weight)}, {1, scalar(c.direction)}, {2, scalar(0.01)}, {3, scalar(10)}},
          .expected = [c](const Tensors &) -> Tensors { return {Tensor::scalar(c.ratio)}; },
          .roundings = 0});
-  return {squares, norm, clip, rate, increment, scale, trust};
+  increment.cases.push_back(
+      {.label = "step_8",
+       .operands = {"f64"},
+       .results = {"f64"},
+       .text = "ds.increment $0 {step = 8.0 : f64} : (#0) -> @0",
+       .fills = {{0, scalar(40)}},
+       .expected = [](const Tensors &) -> Tensors { return {Tensor::scalar(48)}; },
+       .roundings = 0});
+  increment.cases.push_back(
+      {.label = "by",
+       .operands = {"f64", "f64"},
+       .results = {"f64"},
+       .text = "ds.increment $0, $1 : (#0, #1) -> @0",
+       .fills = {{0, scalar(3.25)}, {1, scalar(-1.5)}},
+       .expected = [](const Tensors &) -> Tensors { return {Tensor::scalar(1.75)}; },
+       .roundings = 0});
+  using Shape = std::vector<int64_t>;
+  for (const auto &[type, shape] : {std::pair<std::string, Shape>{"f64", {}},
+                                    {"1xf32", {1}},
+                                    {"7xf32", {7}},
+                                    {"17x131xf32", {17, 131}},
+                                    {"3x5xf64", {3, 5}}})
+    zeros.cases.push_back({.label = type,
+                           .operands = {},
+                           .results = {type},
+                           .text = "ds.zeros : () -> @0",
+                           .expected = [shape = shape](const Tensors &) -> Tensors {
+                             return {Tensor::filled(shape, 0)};
+                           },
+                           .roundings = 0});
+  unscale.cases = {
+      {.label = "power_of_two",
+       .operands = {"f64", "f64"},
+       .results = {"f64"},
+       .text = "ds.unscale $0, $1 : (#0, #1) -> @0",
+       .fills = {{0, scalar(3)}, {1, scalar(65536)}},
+       .expected = [](const Tensors &) -> Tensors { return {Tensor::scalar(std::ldexp(3, -16))}; },
+       .roundings = 0}};
+  addLossScaleCases(scale);
+  return {squares, norm, clip, rate, increment, scaleRate, trust, zeros, unscale, scale};
 }

@@ -82,11 +82,12 @@ def DS_CountOp : DS_ComputeOp<"count", [NotDifferentiable]> {
 }
 
 def DS_LossSeedOp : DS_ComputeOp<"loss_seed", [NotDifferentiable]> {
-  let summary = "Where the backward pass starts: 1 / count, 0 if nothing counts";
+  let summary = "Where the backward pass starts: scale / count, 0 if nothing counts";
   let description = [{
-        result = count > 0 ? 1 / count : 0
+        result = count > 0 ? scale / count : 0
 
-    in f64. `count` is that of the whole window, so nothing is divided afterwards. Replicated on every rank.
+    in f64; `scale` is 1 where absent, the loss scale where `ds-loss-scaling` has put it. `count` is that of the whole
+    window, so nothing but the scale is divided out afterwards. Replicated on every rank.
 
     Created by `ds-differentiate` (the backward of `ds.token_mean`); lowered by `ds-to-plan`.
 
@@ -94,7 +95,7 @@ def DS_LossSeedOp : DS_ComputeOp<"loss_seed", [NotDifferentiable]> {
 
         %seed = ds.loss_seed %count : (tensor<f64>) -> tensor<f64>
   }];
-  let arguments = (ins DS_Scalar:$count);
+  let arguments = (ins DS_Scalar:$count, Optional<DS_Scalar>:$scale);
   let results = (outs DS_Scalar:$result);
   let hasVerifier = 0;
 }

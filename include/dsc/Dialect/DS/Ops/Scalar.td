@@ -109,17 +109,18 @@ def DS_LearningRateOp : DS_ComputeOp<"learning_rate", [NotDifferentiable, HasFlo
 }
 
 def DS_IncrementOp : DS_ComputeOp<"increment", [NotDifferentiable, HasFlops, MayOverwrite]> {
-  let summary = "A counter's next value";
+  let summary = "A counter's or a sum's next value";
   let description = [{
-        result = input + 1        exact up to 2^53
+        result = input + by        `step`, 1 unless given, where `by` is absent; counters are exact up to 2^53
 
-    Created by `ds-insert-optimizer` for `updates`; lowered by `ds-to-plan`. May write over `input`.
+    Created by `ds-insert-optimizer` for `updates` and by `ds-accumulate-gradients` for the sum of losses and the
+    number of the sample; lowered by `ds-to-plan`. May write over `input`.
 
     Example:
 
         %next = ds.increment %updates : (tensor<f64>) -> tensor<f64>
   }];
-  let arguments = (ins DS_Scalar:$input);
+  let arguments = (ins DS_Scalar:$input, Optional<DS_Scalar>:$by, DefaultValuedAttr<F64Attr, "1.0">:$step);
   let results = (outs DS_Scalar:$result);
   let hasVerifier = 0;
 }
@@ -140,6 +141,42 @@ def DS_ScaleRateOp : DS_ComputeOp<"scale_rate", [NotDifferentiable, HasFlops]> {
   let hasVerifier = 0;
 }
 
+def DS_ZerosOp : DS_ComputeOp<"zeros", [NotDifferentiable]> {
+  let summary = "A tensor of zeros";
+  let description = [{
+        result[i] = 0
+
+    Every dimension shards freely.
+
+    Created by `ds-accumulate-gradients`, where a window starts; lowered by `ds-to-plan`.
+
+    Example:
+
+        %none = ds.zeros : () -> tensor<16x48xf32>
+  }];
+  let results = (outs DS_Tensor:$result);
+  let hasVerifier = 0;
+}
+
+def DS_UnscaleOp : DS_ComputeOp<"unscale", [NotDifferentiable, HasFlops]> {
+  let summary = "A scalar divided by the loss scale";
+  let description = [{
+        result = input / scale        in f64
+
+    Gradients stay scaled in memory: the norm is unscaled as a scalar, and so is the factor that the optimizer
+    multiplies each gradient by.
+
+    Created by `ds-loss-scaling`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %norm = ds.unscale %scaled, %scale : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  }];
+  let arguments = (ins DS_Scalar:$input, DS_Scalar:$scale);
+  let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
+}
+
 def DS_TrustRatioOp : DS_ComputeOp<"trust_ratio", [NotDifferentiable, HasFlops]> {
   let summary = "LAMB's ratio between the norms of a variable and of its direction";
   let description = [{
@@ -156,6 +193,38 @@ def DS_TrustRatioOp : DS_ComputeOp<"trust_ratio", [NotDifferentiable, HasFlops]>
   }];
   let arguments = (ins DS_Scalar:$weight, DS_Scalar:$direction, DS_Scalar:$least, DS_Scalar:$most);
   let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
+}
+
+def DS_LossScaleUpdateOp : DS_ComputeOp<"loss_scale_update", [NotDifferentiable, HasFlops]> {
+  let summary = "Next state of the dynamic loss scale";
+  let description = [{
+    The state machine of DeepSpeed's `DynamicLossScaler`, whose counters start at zero here: `good` is the number of
+    steps since the last overflow, `used` how much of the hysteresis overflows have used up.
+
+        nothing counted (count = 0): nothing changes
+        overflow (`loss` or `norm` not finite):
+            scale' = used + 1 >= hysteresis ? max(scale / 2, floor) : scale,  used' = used + 1 where scale is kept
+            good' = 0,  floored' = scale <= floor ? floored + 1 : 0
+        otherwise, with grow = (good + 1) mod window = 0:
+            scale' = grow ? min(2 scale, cap) : scale,  used' = grow or `consecutive` ? 0 : used
+            good' = good + 1,  floored' = 0
+
+    A step beyond what is finite never enters: `cap` is finite. In f64.
+
+    Created by `ds-loss-scaling`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %scale1, %good1, %used1, %floored1 = ds.loss_scale_update %count, %loss, %norm, %scale, %good, %used, %floored,
+                                                 %window, %hysteresis, %floor, %cap {consecutive}
+            : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>,
+               tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>)
+  }];
+  let arguments = (ins DS_Scalar:$count, DS_Scalar:$loss, DS_Scalar:$norm, DS_Scalar:$scale, DS_Scalar:$good,
+                       DS_Scalar:$used, DS_Scalar:$floored, DS_Scalar:$window, DS_Scalar:$hysteresis,
+                       DS_Scalar:$floor, DS_Scalar:$cap, UnitAttr:$consecutive);
+  let results = (outs DS_Scalar:$newScale, DS_Scalar:$newGood, DS_Scalar:$newUsed, DS_Scalar:$newFloored);
   let hasVerifier = 0;
 }
 

@@ -11,10 +11,13 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
   let description = [{
     Parameters carry their Hugging Face name without the `transformer.` prefix; optimizer state is named
     `<optimizer>.<slot>.<parameter>`, such as `adam.m.wte.weight`; the counter of applied updates `updates`.
+    Roles say when a value moves: `parameter`, `optimizer_state` and `counter` with applied updates only, so they are
+    assigned after the guard; `step_state` (loss scale, number of steps) with every step, skipped or not;
+    `window` (sums of gradients, the count) within a step, from program to program, and means nothing after it.
     `decay` marks members of the weight-decay group. A `frozen` parameter is never changed: it gets no gradient and
     no optimizer state. `group` is the index of the entry of `train.param_groups` whose learning rate and decay
     hold, -1 for none. `stddev` belongs to the `normal` initialiser:
-    element i = stddev * Philox(init.seed, hash of the name, i).
+    element i = stddev * Philox(init.seed, hash of the name, i). `value` belongs to the `constant` one.
 
     Parameters are created by `ds-import`, optimizer state and the counter by `ds-insert-optimizer`; each becomes
     a buffer of the same name in every program of the plan.
@@ -24,14 +27,21 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
         ds.variable @"h.0.ln_1.weight" : tensor<768xf32> {role = 0 : i32, initializer = 1 : i32}
 
     Constraints:
-    - V1: `stddev` is positive and finite when `initializer` is `normal`, and 0 otherwise.
+    - V1: `stddev` is positive and finite when `initializer` is `normal`, and 0 otherwise; `value` is finite, and
+      not 0 only when it is `constant`.
     - V2: only parameters may be in the decay group, frozen or in a group.
     - V3: the type has a static shape.
     - V4: a frozen parameter is not in the decay group.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, DS_Role:$role,
                        DS_Initializer:$initializer, DefaultValuedAttr<F64Attr, "0.0">:$stddev,
-                       UnitAttr:$decay, UnitAttr:$frozen, DefaultValuedAttr<SI64Attr, "-1">:$group);
+                       UnitAttr:$decay, UnitAttr:$frozen, DefaultValuedAttr<SI64Attr, "-1">:$group,
+                       DefaultValuedAttr<F64Attr, "0.0">:$value);
+  let builders = [
+    // State of the training loop: every element starts as `start`.
+    OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type, "Role":$role,
+                   CArg<"double", "0">:$start)>
+  ];
   let assemblyFormat = "$role $sym_name `:` $type `=` $initializer attr-dict";
   let hasVerifier = 1;
 }
@@ -158,24 +168,49 @@ def DS_ReportOp : DS_Op<"report", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def DS_GuardOp : DS_Op<"guard", [MemoryEffects<[MemRead, MemWrite]>]> {
+def DS_GuardOp : DS_Op<"guard", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Ends the step before the update unless it may be applied";
   let description = [{
     If `count` is 0 the window has nothing to learn from: the step ends, skipped as `"empty"`. If `loss` or
-    `norm` is not finite the run stops with exit code 4. Nothing has been assigned yet, so weights and state are
-    those after the last good step.
+    `norm` is not finite the run stops with exit code 4. With `skips` (loss scaling) such a step is skipped as
+    `"overflow"` instead, unless `floored`, the number of skips in a row at the lowest scale, has reached
+    `patience`: then the run stops. No parameter, optimizer state or counter has been assigned yet, so they are those
+    after the last good step.
 
-    Created by `ds-insert-optimizer`; becomes `plan.guard` in `ds-to-plan`.
+    Created by `ds-insert-optimizer`, `skips` by `ds-loss-scaling`; becomes `plan.guard` in `ds-to-plan`.
 
     Example:
 
         ds.guard %count, %loss, %norm
 
     Constraints:
-    - G1: no `ds.assign` stands before it.
+    - G1: nothing that moves with applied updates only is assigned before it.
   }];
-  let arguments = (ins DS_Scalar:$count, DS_Scalar:$loss, DS_Scalar:$norm);
-  let assemblyFormat = "$count `,` $loss `,` $norm attr-dict";
+  let arguments = (ins DS_Scalar:$count, DS_Scalar:$loss, DS_Scalar:$norm, Optional<DS_Scalar>:$floored,
+                       Optional<DS_Scalar>:$patience);
+  let assemblyFormat = "$count `,` $loss `,` $norm (`skips` $floored^ `within` $patience)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def DS_ScheduleOp : DS_Op<"schedule", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Which programs make one training step, in order, and how often each runs";
+  let description = [{
+    Without one a step is `@train`, once. Programs that run several times are given one micro-batch after the other;
+    a program with an argument of more rows is given those of the whole window. They meet in variables of role
+    `window`. The last program ends with the guard and the updates.
+
+    Created by `ds-accumulate-gradients`; becomes `plan.schedule` in `ds-to-plan`.
+
+    Example:
+
+        ds.schedule [@train.window, @train.micro, @train] times [1, 4, 1]
+
+    Constraints:
+    - S1: as many repetitions as programs, each positive.
+    - S2: each entry names a program.
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$programs, DenseI64ArrayAttr:$repetitions);
+  let assemblyFormat = "$programs `times` $repetitions attr-dict";
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,107 @@
+//===- TrainingStep.cpp - one window of data through the plan's schedule ---===//
+#include "dsc/Runtime/Core/TrainingStep.h"
+#include <cstring>
+
+using namespace dsc;
+using namespace dsc::plan;
+
+double TrainingStep::read(const std::byte *at) {
+  double value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+StatusOr<TrainingStep> TrainingStep::open(Executor &executor, const DataConfig &config) {
+  TrainingStep step(executor);
+  auto train = executor.program("train");
+  if (!train.ok())
+    return train.status();
+  std::vector<Phase> schedule = executor.plan().schedule;
+  if (schedule.empty())
+    schedule.push_back({static_cast<uint32_t>(*train), 1});
+  for (const Phase &phase : schedule)
+    if (Status status = step.openRow(phase, config); !status.ok())
+      return status;
+  if (Status status = step.openOutputs(); !status.ok())
+    return status;
+  size_t elements = static_cast<size_t>(config.batch * config.seq);
+  step.theTokens.resize(elements);
+  step.theLabels.resize(elements);
+  return step;
+}
+
+Status TrainingStep::openRow(const Phase &phase, const DataConfig &config) {
+  Row row{phase.program, static_cast<int64_t>(phase.times), 0};
+  const Program &program = executor->plan().programs[phase.program];
+  for (auto [name, place] : {std::pair{"tokens", &row.tokens}, {"labels", &row.labels}}) {
+    int64_t index = findBuffer(program, name);
+    if (index < 0)
+      continue;
+    const Buffer &buffer = program.buffers[static_cast<size_t>(index)];
+    if (buffer.kind != Kind::Input)
+      continue;
+    bool fits = buffer.dtype == DType::I32 && buffer.shape.size() == 2 &&
+                buffer.shape[1] == config.seq && buffer.shape[0] <= config.batch / row.times &&
+                buffer.shape[0] * row.times == config.batch;
+    if (!fits)
+      return damagedError(
+          "program '" + program.name + "', which a step runs " + std::to_string(row.times) +
+          " times: input '" + name + "' does not take the [" + std::to_string(config.batch) + ", " +
+          std::to_string(config.seq) + "] of train_batch_size and seq_length in equal parts");
+    row.elements = buffer.shape[0] * buffer.shape[1];
+    *place = reinterpret_cast<int32_t *>(executor->data(buffer));
+  }
+  rows.push_back(row);
+  return {};
+}
+
+Status TrainingStep::openOutputs() {
+  for (auto [name, place] : {std::pair{"loss", &lossAt},
+                             {"tokens", &countAt},
+                             {"grad_norm", &normAt},
+                             {"learning_rate", &rateAt}}) {
+    auto found = executor->find(update(), name, Kind::Output, DType::F64);
+    if (!found.ok())
+      return found.status();
+    *place = executor->data(**found);
+  }
+  if (auto scale = executor->find(update(), "loss_scale", Kind::Output, DType::F64); scale.ok())
+    scaleAt = executor->data(**scale);
+  return {};
+}
+
+void TrainingStep::give(const Row &row, int64_t part) {
+  size_t bytes = static_cast<size_t>(row.elements) * sizeof(int32_t);
+  if (row.tokens)
+    std::memcpy(row.tokens, theTokens.data() + part * row.elements, bytes);
+  if (row.labels)
+    std::memcpy(row.labels, theLabels.data() + part * row.elements, bytes);
+}
+
+Outcome TrainingStep::run() {
+  executor->rememberStepState();
+  for (const Row &row : rows)
+    for (int64_t part = 0; part < row.times; ++part) {
+      give(row, part);
+      if (Outcome outcome = executor->run(row.program); outcome != Outcome::Done)
+        return outcome;
+    }
+  return Outcome::Done;
+}
+
+std::string TrainingStep::firstNonFinite() {
+  executor->restoreStepState();
+  if (std::string found = executor->badVariable(); !found.empty())
+    return found + ", before the step";
+  for (const Row &row : rows)
+    for (int64_t part = 0; part < row.times; ++part) {
+      give(row, part);
+      std::string found = executor->badTensor(row.program);
+      if (found.empty())
+        continue;
+      if (row.times > 1)
+        found += " of micro-batch " + std::to_string(part + 1);
+      return found;
+    }
+  return "no tensor before the guard";
+}
