@@ -19,7 +19,7 @@ static DataConfig uint16Config(const TempFolder &temp, int64_t tokens, int64_t b
   config.folder = temp.folder;
   temp.write("a.bin", bytesOf(ids));
   config.train = {{"a.bin", DataFormat::Uint16, ""}};
-  config.batch = batch;
+  config.batch = config.microBatch = batch;
   config.seq = seq;
   config.vocabulary = 1000;
   return config;
@@ -252,7 +252,7 @@ static DataConfig replayConfig(const TempFolder &temp, const std::vector<int64_t
   DataConfig config;
   config.folder = temp.folder;
   config.train = {{"r.npy", DataFormat::Replay, ""}};
-  config.batch = shape[1];
+  config.batch = config.microBatch = shape[1];
   config.seq = shape[2] - 1;
   config.vocabulary = 10;
   return config;
@@ -367,7 +367,7 @@ TEST(Data, ReplayCanBeEvaluated) {
   TempFolder temp;
   DataConfig config = replayConfig(temp, {3, 1, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
   config.validation = config.train;
-  config.batch = 2;
+  config.batch = config.microBatch = 2;
   auto stream = EvaluationStream::open(config);
   ASSERT_TRUE(stream.ok());
   EXPECT_EQ((*stream)->tokens(), 6);
