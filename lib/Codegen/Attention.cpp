@@ -18,21 +18,24 @@ namespace {
 class ForwardKernel {
 public:
   ForwardKernel(ds::AttentionOp op, const Target &target)
-      : shape(op.getQkv(), op.getHeads(), op.getScale().convertToDouble(), target) {
+      : shape(op.getQkv(), op.getHeads(), op.getScale().convertToDouble(), target),
+        drops(op.getKey()), dropout(shape, op.getDropout().convertToDouble()) {
     // Whole tiles of keys whose scores stay in the nearest cache.
     keyBlock = std::min<int64_t>(96, shape.paddedKeys());
     keysAt = layout.take(shape.paddedKeys() * shape.width);
     valuesAt = layout.take(shape.paddedKeys() * shape.width);
     queriesAt = layout.take(shape.width * shape.queries);
-    scoresAt = layout.take(keyBlock * shape.queries);
+    scoresAt = layout.take(scoreRows() * shape.queries);
     sumsAt = layout.take(shape.width * shape.queries);
   }
   int64_t workspaceBytes() const { return layout.bytes(); }
   void emit(KernelBuilder &b, ArrayRef<int64_t> resultArgument);
 
 private:
+  int64_t scoreRows() const { return AttentionShape::wholeCounters(keyBlock); }
   void emitHead(KernelBuilder &b, Value item);
   void emitQueries(KernelBuilder &b, Value first);
+  void emitDropout(KernelBuilder &b, Value first, Value key, Value count);
   Carried emitKeys(KernelBuilder &b, Value first, Value key, Value count, ValueRange state);
   Carried emitScores(KernelBuilder &b, Value first, Value key, Value low, Value high, bool diagonal,
                      ValueRange largest);
@@ -46,6 +49,8 @@ private:
   }
 
   AttentionShape shape;
+  bool drops;
+  AttentionMask dropout;
   WorkspaceLayout layout;
   int64_t keyBlock, keysAt, valuesAt, queriesAt, scoresAt, sumsAt;
   // Values of the kernel being written.
@@ -62,7 +67,9 @@ void ForwardKernel::emit(KernelBuilder &b, ArrayRef<int64_t> resultArgument) {
   keys = b.workspace(keysAt, shape.paddedKeys() * shape.width);
   values = b.workspace(valuesAt, shape.paddedKeys() * shape.width);
   queries = b.workspace(queriesAt, shape.width * shape.queries);
-  scores = b.workspace(scoresAt, keyBlock * shape.queries);
+  scores = b.workspace(scoresAt, scoreRows() * shape.queries);
+  if (drops)
+    dropout.begin(b, 1);
   sums = b.workspace(sumsAt, shape.width * shape.queries);
   b.forRange(b.begin(), b.end(), 1, [&](Value item) { emitHead(b, item); });
   b.finish();
@@ -72,6 +79,7 @@ void ForwardKernel::emitHead(KernelBuilder &b, Value item) {
   Value sample = b.div(item, b.index(shape.heads)), head = b.rem(item, b.index(shape.heads));
   qkvBase = shape.qkvBase(b, sample, head);
   rowBase = shape.rowBase(b, sample, head);
+  dropout.beginHead(sample, head);
   lseBase = b.linear(item, shape.length);
   int64_t model = shape.model();
   for (auto [at, to] : {std::pair(1, keys), std::pair(2, values)}) {
@@ -117,7 +125,7 @@ void ForwardKernel::emitQueries(KernelBuilder &b, Value first) {
                              });
   SmallVector<Value> inverse;
   for (int64_t c = 0; c < 2; ++c) {
-    inverse.push_back(b.div(b.splat(1), state[2 + c]));
+    inverse.push_back(b.div(b.splat(drops ? dropout.scale() : 1), state[2 + c]));
     Value value = b.add(state[c], emitLog(b, state[2 + c]));
     Value query = b.add(first, b.index(c * shape.lanes));
     Value place = b.add(lseBase, query);
@@ -185,6 +193,8 @@ Carried ForwardKernel::emitKeys(KernelBuilder &b, Value first, Value key, Value 
                    return next;
                  });
 
+  if (drops)
+    emitDropout(b, first, key, count);
   Value valueBase = b.linear(key, shape.width);
   for (ChannelRun run : channelTiles(shape.width, rows))
     b.forRange(b.index(run.first), b.index(run.first + run.size * run.count), run.size,
@@ -205,6 +215,15 @@ Carried ForwardKernel::emitKeys(KernelBuilder &b, Value first, Value key, Value 
                      b.storeVector(tile[r * 2 + c], sums, place(r, c));
                });
   return {shift[0], shift[1], total[0], total[1]};
+}
+
+/// Zeros for the exponentials that are dropped, after their sum has been taken; `inverse` scales
+/// the others. Rows past `count` are never read.
+void ForwardKernel::emitDropout(KernelBuilder &b, Value first, Value key, Value count) {
+  dropout.forPairs(b, first, key, count, 2, [&](Value at, int64_t c, Value ones) {
+    Value place = b.linear(at, shape.queries, b.index(c * shape.lanes));
+    b.storeVector(emitDropped(b, b.loadVector(scores, place), ones, 1), scores, place);
+  });
 }
 
 /// sums[channel][lane] * inverse[lane] to the rows of the result.

@@ -27,12 +27,15 @@ private:
   void emitKeyBlock(KernelBuilder &b, Value first, Value count, Value key);
   void emitScores(KernelBuilder &b, Value first, Value key, Value group, Value low, Value high,
                   bool diagonal);
+  void emitDropout(KernelBuilder &b, Value first, Value key, Value group, Value limit);
   void emitKeySums(KernelBuilder &b, Value first, Value count, Value key, Value keys);
   void emitQuerySums(KernelBuilder &b, Value group, Value key, Value keys);
   void storeQueries(KernelBuilder &b, Value first, Value group);
   void storeKeys(KernelBuilder &b, Value from, int64_t part, bool scaled);
 
   AttentionShape shape;
+  bool drops;
+  AttentionMask dropout;
   WorkspaceLayout layout;
   int64_t queryBlock, keyBlock;
   struct Piece {
@@ -52,7 +55,8 @@ private:
 } // namespace
 
 BackwardKernel::BackwardKernel(ds::AttentionGradOp op, const Target &target)
-    : shape(op.getQkv(), op.getHeads(), op.getScale().convertToDouble(), target) {
+    : shape(op.getQkv(), op.getHeads(), op.getScale().convertToDouble(), target),
+      drops(op.getKey()), dropout(shape, op.getDropout().convertToDouble()) {
   int64_t groups = (std::min<int64_t>(64, shape.length) + shape.queries - 1) / shape.queries;
   queryBlock = groups * shape.queries;
   keyBlock = std::min<int64_t>(96, shape.paddedKeys());
@@ -65,8 +69,8 @@ BackwardKernel::BackwardKernel(ds::AttentionGradOp op, const Target &target)
   turnedQueries = take(queryBlock * shape.width);
   turnedGradients = take(queryBlock * shape.width);
   querySums = take(queryBlock * shape.width);
-  probabilities = take(keyBlock * queryBlock);
-  scoreGradients = take(keyBlock * queryBlock);
+  probabilities = take(AttentionShape::wholeCounters(keyBlock) * queryBlock);
+  scoreGradients = take(AttentionShape::wholeCounters(keyBlock) * queryBlock);
   lses = take(queryBlock);
   deltas = take(queryBlock);
 }
@@ -81,6 +85,8 @@ void BackwardKernel::emit(KernelBuilder &b, ArrayRef<int64_t> resultArgument) {
        {&keys, &values, &keySums, &valueSums, &queries, &gradients, &turnedQueries,
         &turnedGradients, &querySums, &probabilities, &scoreGradients, &lses, &deltas})
     piece->memory = b.workspace(piece->at, piece->count);
+  if (drops)
+    dropout.begin(b, 4);
   b.forRange(b.begin(), b.end(), 1, [&](Value item) { emitHead(b, item); });
   b.finish();
 }
@@ -89,6 +95,7 @@ void BackwardKernel::emitHead(KernelBuilder &b, Value item) {
   Value sample = b.div(item, b.index(shape.heads)), head = b.rem(item, b.index(shape.heads));
   qkvBase = shape.qkvBase(b, sample, head);
   rowBase = shape.rowBase(b, sample, head);
+  dropout.beginHead(sample, head);
   lseBase = b.linear(item, shape.length);
   int64_t model = shape.model();
   for (auto [part, to] : {std::pair(1, keys), std::pair(2, values)}) {
@@ -183,6 +190,8 @@ void BackwardKernel::emitKeyBlock(KernelBuilder &b, Value first, Value count, Va
     Value free = b.min(b.mul(b.div(below, b.index(rows)), b.index(rows)), limit);
     emitScores(b, from, key, group, b.index(0), free, false);
     emitScores(b, from, key, group, free, limit, true);
+    if (drops)
+      emitDropout(b, from, key, group, limit);
   });
   Value last = b.sub(groups, b.index(1));
   emitKeySums(b, first, count, key, keysOf(last));
@@ -190,7 +199,8 @@ void BackwardKernel::emitKeyBlock(KernelBuilder &b, Value first, Value count, Va
              [&](Value group) { emitQuerySums(b, group, key, keysOf(group)); });
 }
 
-/// Probabilities and score gradients of keys [key + low, key + high) for one group of queries.
+/// Probabilities and score gradients of keys [key + low, key + high) for one group of queries; with
+/// dropout, gradients of the masked probabilities where score gradients will be.
 void BackwardKernel::emitScores(KernelBuilder &b, Value first, Value key, Value group, Value low,
                                 Value high, bool diagonal) {
   int64_t rows = shape.rows, lanes = shape.lanes;
@@ -223,10 +233,30 @@ void BackwardKernel::emitScores(KernelBuilder &b, Value first, Value key, Value 
                        {turnedGradients.memory, turned, shape.queries, 0}, zeros);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < 2; ++c) {
-        Value p = b.loadVector(probabilities.memory, place(r, c));
-        b.storeVector(b.mul(p, b.sub(tile[r * 2 + c], delta[c])), scoreGradients.memory,
-                      place(r, c));
+        Value value = tile[r * 2 + c];
+        if (!drops)
+          value = b.mul(b.loadVector(probabilities.memory, place(r, c)), b.sub(value, delta[c]));
+        b.storeVector(value, scoreGradients.memory, place(r, c));
       }
+  });
+}
+
+/// Masks what emitScores left for keys key + [0, limit): probabilities for the values' gradients,
+/// and score gradients. Whole tiles are finished, as the products read whole tiles.
+void BackwardKernel::emitDropout(KernelBuilder &b, Value first, Value key, Value group,
+                                 Value limit) {
+  Value column = b.linear(group, shape.queries), rows = b.index(shape.rows);
+  Value tiles = b.div(b.add(limit, b.index(shape.rows - 1)), rows);
+  SmallVector<Value> delta;
+  for (int64_t c = 0; c < 2; ++c)
+    delta.push_back(b.loadVector(deltas.memory, b.add(column, b.index(c * shape.lanes))));
+  dropout.forPairs(b, first, key, b.mul(tiles, rows), 2, [&](Value at, int64_t c, Value ones) {
+    Value place = b.linear(at, queryBlock, b.add(column, b.index(c * shape.lanes)));
+    Value p = b.loadVector(probabilities.memory, place);
+    Value g = b.loadVector(scoreGradients.memory, place);
+    g = emitDropped(b, g, ones, dropout.scale());
+    b.storeVector(b.mul(p, b.sub(g, delta[c])), scoreGradients.memory, place);
+    b.storeVector(emitDropped(b, p, ones, dropout.scale()), probabilities.memory, place);
   });
 }
 

@@ -126,16 +126,43 @@ void dsc::fillZeros(KernelBuilder &b, Value memory, int64_t low, int64_t high) {
   });
 }
 
-Value dsc::causalMask(KernelBuilder &b, Value first, int64_t vector, Value key) {
-  Type integer = b.builder().getI32Type();
+/// first, first + 1, ... as an i32 vector.
+static Value laneNumbers(KernelBuilder &b, int64_t first) {
   int64_t lanes = b.lanes();
   SmallVector<int32_t> steps;
   for (int64_t i = 0; i < lanes; ++i)
-    steps.push_back(vector * lanes + i);
-  auto type = VectorType::get({lanes}, integer);
-  Value lane = arith::ConstantOp::create(b.builder(), b.loc(),
-                                         DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+    steps.push_back(first + i);
+  auto type = VectorType::get({lanes}, b.builder().getI32Type());
+  return arith::ConstantOp::create(b.builder(), b.loc(),
+                                   DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+}
+
+void AttentionMask::forPairs(KernelBuilder &b, Value query, Value firstKey, Value count,
+                             int64_t vectors,
+                             function_ref<void(Value, int64_t, Value)> body) const {
+  Type integer = b.builder().getI32Type();
+  int64_t lanes = b.lanes(), perRow = AttentionShape::wholeCounters(shape.length) / 4;
+  // Counters of a row follow each other, so those of a lane are perRow apart from its neighbour's.
+  Value row = b.linear(head, shape.length, query);
+  Value rowStart = b.convert(b.linear(row, perRow, b.div(firstKey, b.index(4))), integer);
+  Value index = b.broadcast(b.add(key.sample, b.convert(sample, integer)), lanes);
+  Value step = b.broadcast(key.step, lanes), stream = b.broadcast(key.stream, lanes);
+  b.forRange(b.index(0), count, 4, [&](Value at) {
+    Value first = b.add(rowStart, b.convert(b.div(at, b.index(4)), integer));
+    for (int64_t c = 0; c < vectors; ++c) {
+      Value lane = b.mul(laneNumbers(b, c * lanes), b.broadcast(b.i32(perRow), lanes));
+      std::array<Value, 4> words =
+          emitPhilox(b, {b.add(b.broadcast(first, lanes), lane), index, step, stream}, key);
+      for (int64_t i = 0; i < 4; ++i)
+        body(b.add(at, b.index(i)), c, mask.ones(b, words[i]));
+    }
+  });
+}
+
+Value dsc::causalMask(KernelBuilder &b, Value first, int64_t vector, Value key) {
+  int64_t lanes = b.lanes();
+  Value lane = laneNumbers(b, vector * lanes);
   // key - first <= lane
-  Value distance = b.broadcast(b.convert(b.sub(key, first), integer), lanes);
+  Value distance = b.broadcast(b.convert(b.sub(key, first), b.builder().getI32Type()), lanes);
   return arith::CmpIOp::create(b.builder(), b.loc(), arith::CmpIPredicate::sle, distance, lane);
 }

@@ -6,6 +6,7 @@
 #define DSC_LIB_CODEGEN_ATTENTIONTILE_H
 
 #include "KernelBuilder.h"
+#include "RandomBits.h"
 
 namespace dsc {
 
@@ -18,6 +19,8 @@ struct AttentionShape {
   double scale;
   AttentionShape(mlir::Value qkv, int64_t heads, double scale, const Target &target);
 
+  /// Rounded up to whole counters of the random numbers: the mask draws for 4 keys at a time.
+  static int64_t wholeCounters(int64_t keys) { return (keys + 3) / 4 * 4; }
   int64_t model() const { return heads * width; }
   /// Keys of a head, rounded up to whole tiles; rows past `length` are zeros.
   int64_t paddedKeys() const { return (length + rows - 1) / rows * rows; }
@@ -69,6 +72,30 @@ SmallVector<ChannelRun> channelTiles(int64_t count, int64_t rows);
 void copyRows(KernelBuilder &b, Value rows, int64_t width, Value from, Value fromBase,
               int64_t fromStride, Value to, int64_t toStride);
 void fillZeros(KernelBuilder &b, Value memory, int64_t low, int64_t high);
+
+/// Draws the mask of dropout over a block of scores.
+class AttentionMask {
+public:
+  AttentionMask(const AttentionShape &shape, double p) : shape(shape), mask(p) {}
+  /// Before anything else in the kernel: reads the key, argument `i`.
+  void begin(KernelBuilder &b, unsigned i) { key = loadRandomKey(b, i); }
+  void beginHead(Value sample, Value head) {
+    this->sample = sample;
+    this->head = head;
+  }
+  double scale() const { return mask.scale(); }
+  /// For keys key + [0, count), four at a time and past `count` up to a multiple of 4, and
+  /// `vectors` vectors of queries from `query` on: calls `body` with the key's place in the block,
+  /// the number of the vector and ones where the pair is kept. `key` is a multiple of 4.
+  void forPairs(KernelBuilder &b, Value query, Value firstKey, Value count, int64_t vectors,
+                function_ref<void(Value, int64_t, Value)> body) const;
+
+private:
+  const AttentionShape &shape;
+  DropoutMask mask;
+  RandomKey key;
+  Value sample, head;
+};
 
 /// i1 vector: query `first` + lane (+ `vector` vectors) may look at `key`.
 Value causalMask(KernelBuilder &b, Value first, int64_t vector, Value key);

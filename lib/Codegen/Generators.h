@@ -36,6 +36,10 @@ GeneratorPointer createLayerNormParameterGradGenerator();
 GeneratorPointer createAttentionGenerator();
 GeneratorPointer createAttentionGradGenerator();
 
+// Masks.
+GeneratorPointer createRandomKeyGenerator();
+GeneratorPointer createDropoutGenerator();
+
 // Cross-entropy and its scalars.
 GeneratorPointer createCrossEntropyGenerator();
 GeneratorPointer createCrossEntropyGradGenerator();

@@ -42,7 +42,7 @@ void Resolver::resolveModel() {
   m.scaleAttention = boolean("model.scale_attn_weights").value;
   m.scaleByInverseLayer = boolean("model.scale_attn_by_inverse_layer_idx").value;
   m.tiedHead = boolean("model.tie_word_embeddings").value;
-  checkDropout();
+  resolveDropout();
 
   if (!width.broken && !heads.broken && width.value % heads.value != 0) {
     int64_t below = width.value / heads.value * heads.value;
@@ -60,35 +60,20 @@ void Resolver::resolveModel() {
     checkModelSizes(layers, width);
 }
 
-void Resolver::checkDropout() {
-  // One message for the three: a config.json that says nothing has all of them at 0.1.
-  std::string found, flags;
-  Location where;
-  const JsonNode *model = root.find("model");
-  for (const char *name : {"embd_pdrop", "attn_pdrop", "resid_pdrop"}) {
-    std::string path = std::string("model.") + name;
-    const JsonNode *node;
-    Resolved<double> p = start<double>(path, node);
-    p.value = p.given ? node->number : 0.1;
+void Resolver::resolveDropout() {
+  ModelSpec &m = spec.model;
+  const std::pair<const char *, double &> keys[] = {{"model.embd_pdrop", m.embeddingDropout},
+                                                    {"model.attn_pdrop", m.attentionDropout},
+                                                    {"model.resid_pdrop", m.residualDropout}};
+  for (auto [path, value] : keys) {
+    Resolved<double> p = number(path);
     if (p.broken)
       continue;
     bool evaluating = options.purpose == Purpose::Evaluate;
-    record(path, evaluating ? 0.0 : p.value,
-           p.origin + (evaluating && p.value > 0 ? ", not applied in evaluation" : ""));
-    if (evaluating || p.value == 0)
-      continue;
-    found += (found.empty() ? "" : ", ") + shown(path, p);
-    flags += (flags.empty() ? "--set " : " --set ") + path + "=0";
-    if (p.given && !where.file)
-      where = p.where;
+    value = evaluating ? 0 : p.value;
+    if (evaluating && p.value > 0)
+      record(path, 0.0, p.origin + ", not applied in evaluation");
   }
-  if (found.empty() || !model || model->is(JsonNode::Kind::Invalid))
-    return;
-  Diagnostic &d = errors.error(where.file ? where : place("model"),
-                               "dropout is not available yet for training: " + found);
-  if (found.find("(default)") != std::string::npos)
-    d.note("a GPT-2 configuration that does not say has dropout 0.1");
-  d.fix(flags);
 }
 
 void Resolver::checkModelSizes(const Resolved<int64_t> &layers, const Resolved<int64_t> &width) {

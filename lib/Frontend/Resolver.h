@@ -56,7 +56,7 @@ private:
 
   // Sections.
   void resolveModel();
-  void checkDropout();
+  void resolveDropout();
   void checkModelSizes(const Resolved<int64_t> &layers, const Resolved<int64_t> &width);
   void exportConfig();
   void resolveInit();

@@ -84,16 +84,11 @@ void dsc::addModelRows(std::vector<SpecKey> &t) {
                  "leaky_relu"},
        .doc = "Of the MLP. `gelu` is exact (erf), `gelu_new` and `gelu_pytorch_tanh` use tanh."});
   for (auto [path, doc] :
-       {std::pair("model.resid_pdrop", "Dropout on the output of attention and MLP."),
-        std::pair("model.embd_pdrop", "Dropout on the embeddings."),
-        std::pair("model.attn_pdrop", "Dropout on attention weights.")})
-    t.push_back({.path = path,
-                 .types = TNumber,
-                 .fallback = "0.1",
-                 .min = 0,
-                 .max = 1,
-                 .belowMax = true,
-                 .doc = doc});
+       {std::pair("model.resid_pdrop", "Dropout on the output of attention and MLP, in training."),
+        std::pair("model.embd_pdrop", "Dropout on the embeddings, in training."),
+        std::pair("model.attn_pdrop", "Dropout on attention weights, in training.")})
+    t.push_back(
+        {.path = path, .types = TNumber, .fallback = "0.1", .min = 0, .max = 1, .doc = doc});
   t.push_back({.path = "model.layer_norm_epsilon",
                .types = TNumber,
                .fallback = "1e-05",

@@ -24,6 +24,19 @@ struct Packed {
 };
 } // namespace
 
+/// The mask of one attention, by the formula of its elements.
+namespace {
+struct Mask {
+  const Tensor *key;
+  double p;
+  int64_t length;
+  double operator()(int64_t sample, int64_t head, int64_t i, int64_t j) const {
+    int64_t row = (length + 3) / 4 * 4;
+    return key ? dropoutFactor(*key, p, sample, (head * length + i) * row + j) : 1;
+  }
+};
+} // namespace
+
 static double dot(const double *a, const double *b, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; ++i)
@@ -36,6 +49,7 @@ void reference::evaluate(ds::AttentionOp op, Evaluation &at) {
   Tensor &result = at.result(op.getResult()), &lse = at.result(op.getLse());
   Packed packed(qkv, op.getHeads());
   double scale = op.getScale().convertToDouble();
+  Mask mask{at.optional(op.getKey()), op.getDropout().convertToDouble(), packed.length};
   const double *data = qkv.values.data();
   std::vector<double> scores(packed.length);
   for (int64_t b = 0; b < qkv.shape[0]; ++b)
@@ -52,7 +66,7 @@ void reference::evaluate(ds::AttentionOp op, Evaluation &at) {
         lse[(b * packed.heads + h) * packed.length + i] = logSum;
         double *out = result.values.data() + packed.plain(b, i, h);
         for (int64_t j = 0; j <= i; ++j) {
-          double probability = std::exp(scores[j] - logSum);
+          double probability = std::exp(scores[j] - logSum) * mask(b, h, i, j);
           const double *value = data + packed(b, j, 2, h);
           for (int64_t c = 0; c < packed.headWidth; ++c)
             out[c] += probability * value[c];
@@ -66,6 +80,7 @@ void reference::evaluate(ds::AttentionGradOp op, Evaluation &at) {
   Tensor &result = at.result(op.getResult());
   Packed packed(qkv, op.getHeads());
   double scale = op.getScale().convertToDouble();
+  Mask mask{at.optional(op.getKey()), op.getDropout().convertToDouble(), packed.length};
   int64_t d = packed.headWidth;
   const double *data = qkv.values.data();
   double *out = result.values.data();
@@ -81,9 +96,10 @@ void reference::evaluate(ds::AttentionGradOp op, Evaluation &at) {
           const double *key = data + packed(b, j, 1, h), *value = data + packed(b, j, 2, h);
           double *dkey = out + packed(b, j, 1, h), *dvalue = out + packed(b, j, 2, h);
           double probability = std::exp(scale * dot(query, key, d) - logSum);
-          double dscore = probability * (dot(dout, value, d) - delta);
+          double kept = mask(b, h, i, j);
+          double dscore = probability * (kept * dot(dout, value, d) - delta);
           for (int64_t c = 0; c < d; ++c) {
-            dvalue[c] += probability * dout[c];
+            dvalue[c] += kept * probability * dout[c];
             dquery[c] += scale * dscore * key[c];
             dkey[c] += scale * dscore * query[c];
           }

@@ -16,6 +16,9 @@ void evaluate(ds::CastOp op, Evaluation &at);
 void evaluate(ds::AttentionOp op, Evaluation &at);
 void evaluate(ds::AttentionGradOp op, Evaluation &at);
 
+void evaluate(ds::RandomKeyOp op, Evaluation &at);
+void evaluate(ds::DropoutOp op, Evaluation &at);
+
 void evaluate(ds::EmbeddingOp op, Evaluation &at);
 void evaluate(ds::EmbeddingGradOp op, Evaluation &at);
 void evaluate(ds::PositionGradOp op, Evaluation &at);
@@ -58,6 +61,10 @@ void evaluate(ds::LossScaleUpdateOp op, Evaluation &at);
 /// Value and derivative of an activation function at `x`; `none` is the identity.
 double activate(ds::Activation function, double x);
 double activateDerivative(ds::Activation function, double x);
+
+/// What a mask multiplies element `element` of sample `sample` (of the micro-batch) by: 1 / (1 - p)
+/// or 0.
+double dropoutFactor(const Tensor &key, double p, int64_t sample, int64_t element);
 
 } // namespace dsc::reference
 

@@ -33,10 +33,11 @@ struct Checker {
 };
 } // namespace
 
-/// Scalars of the training loop (a rate, a step) are no variables: nothing differentiates by them.
+/// What is f64 belongs to the training loop (a rate, a key) and is no variable: nothing
+/// differentiates by it.
 static bool isFloating(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return isa<FloatType>(type.getElementType()) && type.getRank() > 0;
+  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  return isa<FloatType>(type) && !type.isF64();
 }
 
 /// The mean of losses is the objective: its own gradient is 1 and never given, that of its losses

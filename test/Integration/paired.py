@@ -76,6 +76,10 @@ def draw_spec(r, folder):
     spec = {"schema_version": 1, "model": model, "init": {"seed": r.randrange(1000)}, "data": {"train": [data]},
             "train": {"train_batch_size": batch, "steps": STEPS, "gradient_clipping": r.choice([0, 0.5]),
                       "optimizer": draw_optimizer(r), "scheduler": schedule}}
+    if r.random() < 0.5:
+        for key in ("embd_pdrop", "attn_pdrop", "resid_pdrop"):
+            model[key] = r.choice([0, 0.1, 0.5])
+        spec["train"]["seed"] = r.randrange(1 << 64)
     if r.random() < 0.4:
         spec["train"]["param_groups"] = r.sample([
             {"match": "w?e.weight", "frozen": True}, {"match": "h.0.ln_*", "lr_scale": 0.1},

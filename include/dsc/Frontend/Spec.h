@@ -31,6 +31,8 @@ struct ModelSpec {
   int64_t vocabSize = 50257, positions = 1024, width = 768, layers = 12, heads = 12, inner = 3072;
   ActivationKind activation = ActivationKind::GeluTanh;
   double layerNormEps = 1e-5, initializerRange = 0.02;
+  /// Of embeddings, attention probabilities, what is added to the residual stream; training only.
+  double embeddingDropout = 0, attentionDropout = 0, residualDropout = 0;
   bool tiedHead = true, scaleAttention = true, scaleByInverseLayer = false;
   /// The configuration as given (keys of Hugging Face), for export.
   nlohmann::json config;

@@ -11,7 +11,8 @@ def DsVerifyImport : Pass<"ds-verify-import", "::mlir::ModuleOp"> {
 
     - I1: every program is named `train`, `evaluate` or `logits`, takes ids and returns nothing;
     - I2: nothing is assigned and nothing guarded: programs only compute;
-    - I3: every tensor op is part of a forward pass: it knows its backward, or counts labels;
+    - I3: every tensor op is part of a forward pass: it knows its backward, counts labels, or names what masks
+      are drawn by;
     - I4: `@train` and `@evaluate` report `loss` and `tokens`, `@logits` reports `logits`;
     - I5: every variable is a parameter, which every program reads, or belongs to the step or the window.
 

@@ -31,6 +31,16 @@ static LogicalResult verifyAttention(Operation *op, Value qkv,
   return expectElementTypes(op, "A4", stored, {{"lse", lse}});
 }
 
+/// A6: a key where there is dropout, and only there.
+static LogicalResult verifyDropout(Operation *op, Value key, const llvm::APFloat &dropout) {
+  double p = dropout.convertToDouble();
+  if (!(p >= 0 && p <= 1))
+    return op->emitOpError("A6: dropout must lie in [0, 1], found ") << p;
+  if (bool(key) != (p > 0))
+    return op->emitOpError("A6: key is ") << (key ? "given" : "absent") << " with dropout " << p;
+  return key ? expectRandomKey(op, "A6", "key", key) : success();
+}
+
 /// Pairs (i, j) with j <= i, over samples and heads.
 static int64_t pairs(Value lse) {
   ArrayRef<int64_t> shape = shapeOf(lse); // [b, heads, t]
@@ -41,6 +51,8 @@ static int64_t headWidth(Value qkv, int64_t heads) { return shapeOf(qkv)[2] / 3 
 //===-- attention --===//
 
 LogicalResult AttentionOp::verify() {
+  if (failed(verifyDropout(*this, getKey(), getDropout())))
+    return failure();
   return verifyAttention(*this, getQkv(), {{"result", getResult()}}, getLse(), getHeads(),
                          getScale());
 }
@@ -51,21 +63,32 @@ LogicalResult AttentionOp::buildBackward(OpBuilder &builder, ValueRange resultGr
     return emitOpError("lse takes no gradient");
   gradients.push_back(AttentionGradOp::create(builder, getLoc(), getQkv().getType(),
                                               resultGradients[0], getQkv(), getResult(), getLse(),
-                                              getHeads(), getScale()));
+                                              getKey(), getHeads(), getScale(), getDropout()));
+  if (getKey())
+    gradients.push_back(Value());
   return success();
 }
-SmallVector<Value> AttentionOp::savedValues() { return {getQkv(), getResult(), getLse()}; }
+SmallVector<Value> AttentionOp::savedValues() {
+  SmallVector<Value> saved = {getQkv(), getResult(), getLse()};
+  if (getKey())
+    saved.push_back(getKey());
+  return saved;
+}
 // Two products a pair, and scale, maximum, exponential, sum.
 int64_t AttentionOp::flops() { return pairs(getLse()) * (4 * headWidth(getQkv(), getHeads()) + 4); }
 ShardingRule AttentionOp::shardingRule() {
-  return einsum(*this, {"bt(xhc)"}, {"bt(hc)", "bht"}, "txc",
+  SmallVector<StringRef> operands = {"bt(xhc)"};
+  if (getKey())
+    operands.push_back("z");
+  return einsum(*this, operands, {"bt(hc)", "bht"}, "txcz",
                 {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
 }
 
 //===-- attention_grad --===//
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyAttention(*this, getQkv(),
+  if (failed(verifyDropout(*this, getKey(), getDropout())) ||
+      failed(verifyAttention(*this, getQkv(),
                              {{"gradient", getGradient()}, {"output", getOutput()}}, getLse(),
                              getHeads(), getScale())))
     return failure();
@@ -79,7 +102,10 @@ int64_t AttentionGradOp::flops() {
   return pairs(getLse()) * (10 * headWidth(getQkv(), getHeads()) + 4) + 2 * elements(getOutput());
 }
 ShardingRule AttentionGradOp::shardingRule() {
-  return einsum(*this, {"bt(hc)", "bt(xhc)", "bt(hc)", "bht"}, {"bt(xhc)"}, "txc",
+  SmallVector<StringRef> operands = {"bt(hc)", "bt(xhc)", "bt(hc)", "bht"};
+  if (getKey())
+    operands.push_back("z");
+  return einsum(*this, operands, {"bt(xhc)"}, "txcz",
                 {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
 }
 

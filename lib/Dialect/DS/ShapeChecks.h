@@ -83,6 +83,17 @@ expectElementTypes(mlir::Operation *op, llvm::StringRef rule, llvm::ArrayRef<mli
   return mlir::success();
 }
 
+/// Fails with "<rule>: <what> is <found>, expected 'tensor<5xf64>'" unless `value` has the type of
+/// a random key.
+inline mlir::LogicalResult expectRandomKey(mlir::Operation *op, llvm::StringRef rule,
+                                           llvm::StringRef what, mlir::Value value) {
+  auto expected = mlir::RankedTensorType::get({5}, mlir::Float64Type::get(op->getContext()));
+  if (value.getType() == expected)
+    return mlir::success();
+  return op->emitOpError() << rule << ": " << what << " is " << value.getType() << ", expected "
+                           << expected;
+}
+
 } // namespace dsc::ds
 
 #endif // DSC_LIB_DIALECT_DS_SHAPECHECKS_H

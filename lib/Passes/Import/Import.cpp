@@ -49,6 +49,10 @@ private:
   Value norm(Value input, const Twine &name, Value gain, Value bias);
   Value linear(Value input, const Twine &name, Value weight, Value bias);
   Value embedding(Value tokens);
+  void declareMaskNumbers();
+  void readMaskNumbers();
+  Value randomKey(const Twine &path, StringRef key);
+  Value dropout(Value input, double p, const Twine &path, StringRef key);
   Value layer(Value input, int64_t index);
   /// Final norm and output head inside the current block: the logits.
   Value logits(Value input, Value gain, Value bias, Value head);
@@ -63,6 +67,7 @@ private:
   ModuleOp module;
   int64_t length = 0;                // ids a sequence
   llvm::StringMap<Value> readValues; // of the current program
+  SmallVector<Value> maskNumbers;    // operands of ds.random_key; none where nothing is dropped
 };
 } // namespace
 
@@ -202,6 +207,50 @@ void Importer::hyperparameters() {
       hyperparameter(path, value);
 }
 
+//===-- dropout --===//
+
+static constexpr StringLiteral seedHalves[] = {"train.seed.low", "train.seed.high"};
+
+/// What masks are drawn by: halves of the seed, which f64 holds exactly, the number of the step,
+/// and of the micro-batch's first sample in the global batch.
+void Importer::declareMaskNumbers() {
+  if (model.embeddingDropout == 0 && model.attentionDropout == 0 && model.residualDropout == 0)
+    return;
+  auto scalar = RankedTensorType::get({}, builder.getF64Type());
+  for (auto [name, role] :
+       {std::pair("steps", ds::Role::StepState), std::pair("window.sample", ds::Role::Window)})
+    ds::VariableOp::create(builder, named(name, "model.attn_pdrop"), name, scalar, role);
+  for (int half = 0; half < 2; ++half)
+    ds::HyperparameterOp::create(
+        builder, place("train.seed"), builder.getStringAttr(seedHalves[half]),
+        llvm::APFloat(static_cast<double>(static_cast<uint32_t>(spec.train.seed >> (32 * half)))));
+}
+
+void Importer::readMaskNumbers() {
+  auto scalar = RankedTensorType::get({}, builder.getF64Type());
+  maskNumbers.clear();
+  for (StringRef name : {StringRef(seedHalves[0]), StringRef(seedHalves[1]),
+                         StringRef("window.sample"), StringRef("steps")})
+    if (Operation *symbol = module.lookupSymbol(name))
+      maskNumbers.push_back(ds::ReadOp::create(builder, symbol->getLoc(), scalar, name));
+}
+
+Value Importer::randomKey(const Twine &twine, StringRef key) {
+  std::string path = twine.str();
+  auto type = RankedTensorType::get({5}, builder.getF64Type());
+  return ds::RandomKeyOp::create(builder, named(path, key), type, maskNumbers[0], maskNumbers[1],
+                                 maskNumbers[2], maskNumbers[3], path);
+}
+
+/// `input`, with a mask over it in training; `path` is the name of Hugging Face's module.
+Value Importer::dropout(Value input, double p, const Twine &path, StringRef key) {
+  if (p == 0 || maskNumbers.empty())
+    return input;
+  Value random = randomKey(path, key);
+  return ds::DropoutOp::create(builder, named(path, key), input.getType(), input, random,
+                               llvm::APFloat(p));
+}
+
 //===-- programs --===//
 
 func::FuncOp Importer::program(StringRef name, int64_t batch, bool labels) {
@@ -261,6 +310,7 @@ Value Importer::embedding(Value tokens) {
   ds::BlockOp embedding = block("embedding", type, "model");
   Value result = ds::EmbeddingOp::create(builder, named("embedding", "model.vocab_size"), type,
                                          tokens, table, positions);
+  result = dropout(result, model.embeddingDropout, "drop", "model.embd_pdrop");
   ds::YieldOp::create(builder, embedding.getLoc(), result);
   builder.setInsertionPointAfter(embedding);
   return embedding.getResult(0);
@@ -297,11 +347,18 @@ Value Importer::layer(Value input, int64_t index) {
     scale /= std::sqrt(static_cast<double>(model.width / model.heads));
   if (model.scaleByInverseLayer)
     scale /= static_cast<double>(index + 1);
-  Value attended = ds::AttentionOp::create(builder, named(name + ".attn", "model.n_head"), type,
-                                           tensor({batch, model.heads, length}), qkv, model.heads,
-                                           llvm::APFloat(scale))
-                       .getResult();
+  double dropped = maskNumbers.empty() ? 0 : model.attentionDropout;
+  Value random;
+  if (dropped > 0)
+    random = randomKey(name + ".attn.attn_dropout", "model.attn_pdrop");
+  Value attended =
+      ds::AttentionOp::create(builder, named(name + ".attn", "model.n_head"), type,
+                              tensor({batch, model.heads, length}), qkv, random, model.heads,
+                              llvm::APFloat(scale), llvm::APFloat(dropped))
+          .getResult();
   Value projected = linear(attended, name + ".attn.c_proj", weights[4], weights[5]);
+  projected =
+      dropout(projected, model.residualDropout, name + ".attn.resid_dropout", "model.resid_pdrop");
   Value middle = ds::AddOp::create(builder, named(name + ".attn.residual", "model.n_layer"), type,
                                    input, projected);
 
@@ -310,6 +367,7 @@ Value Importer::layer(Value input, int64_t index) {
   inner = ds::ActivationOp::create(builder, named(name + ".mlp.act", "model.activation_function"),
                                    inner.getType(), inner, activationOf(model.activation));
   projected = linear(inner, name + ".mlp.c_proj", weights[10], weights[11]);
+  projected = dropout(projected, model.residualDropout, name + ".mlp.dropout", "model.resid_pdrop");
   Value result = ds::AddOp::create(builder, named(name + ".mlp.residual", "model.n_layer"), type,
                                    middle, projected);
   ds::YieldOp::create(builder, layer.getLoc(), result);
@@ -331,6 +389,10 @@ Value Importer::logits(Value input, Value gain, Value bias, Value head) {
 void Importer::lossProgram(StringRef name) {
   func::FuncOp function = program(name, spec.train.microBatch, /*labels=*/true);
   Value tokens = function.getArgument(0), labels = function.getArgument(1);
+  if (name == "train")
+    readMaskNumbers();
+  else
+    maskNumbers.clear();
   Value hidden = embedding(tokens);
   for (int64_t i = 0; i < model.layers; ++i)
     hidden = layer(hidden, i);
@@ -361,6 +423,7 @@ void Importer::lossProgram(StringRef name) {
 
 void Importer::logitsProgram() {
   func::FuncOp function = program("logits", 1, /*labels=*/false);
+  maskNumbers.clear();
   Value hidden = embedding(function.getArgument(0));
   for (int64_t i = 0; i < model.layers; ++i)
     hidden = layer(hidden, i);
@@ -414,8 +477,10 @@ OwningOpRef<ModuleOp> Importer::import() {
   module = *result;
   builder.setInsertionPointToEnd(module.getBody());
   parameters();
-  if (options.train)
+  if (options.train) {
+    declareMaskNumbers();
     hyperparameters();
+  }
   if (options.train)
     lossProgram("train");
   if (options.evaluate)

@@ -45,7 +45,7 @@ struct VerifyImport : dsc::impl::DsVerifyImportBase<VerifyImport> {
         return WalkResult::interrupt();
       }
       bool computes = isa<ShardableOpInterface>(op);
-      if (computes && !isa<DifferentiableOpInterface, ds::CountOp>(op)) {
+      if (computes && !isa<DifferentiableOpInterface, ds::CountOp, ds::RandomKeyOp>(op)) {
         op->emitOpError("I3: is no part of a forward pass");
         return WalkResult::interrupt();
       }

@@ -13,9 +13,11 @@ static constexpr PrecisionPolicy table[] = {
     {"ds.activation_grad", "hh", "h"},
     {"ds.add", "tt", "t"},
     {"ds.cast", ".", "."},
-    // qkv -> result, lse; gradient, qkv, output, lse
-    {"ds.attention", "h", "hw"},
-    {"ds.attention_grad", "hhhw", "h"},
+    // qkv, key -> result, lse; gradient, qkv, output, lse, key
+    {"ds.attention", "h.", "hw"},
+    {"ds.attention_grad", "hhhw.", "h"},
+    {"ds.random_key", ".", "."},
+    {"ds.dropout", "t.", "t"},
     // ids, table, positions; gradient, ids, init; gradient
     {"ds.embedding", ".hh", "h"},
     {"ds.embedding_grad", "h.w", "w"},

@@ -211,6 +211,16 @@ static void store(json &spec, const std::string &path, const json &value) {
   *at = value;
 }
 
+/// Kernels that draw masks read the seed in two halves, each exact in f64.
+static void setSeed(plan::Plan &plan, uint64_t seed) {
+  for (plan::Scalar &scalar : plan.scalars) {
+    if (scalar.path == "train.seed.low")
+      scalar.value = static_cast<double>(seed & 0xFFFFFFFFu);
+    if (scalar.path == "train.seed.high")
+      scalar.value = static_cast<double>(seed >> 32);
+  }
+}
+
 static Status applyOne(plan::Plan &plan, json &spec, const std::string &assignment) {
   size_t equals = assignment.find('=');
   auto usage = [&](const std::string &text) {
@@ -247,6 +257,8 @@ static Status applyOne(plan::Plan &plan, json &spec, const std::string &assignme
     return usage(value.status().message());
   if (scalar != plan.scalars.end())
     scalar->value = value->get<double>();
+  if (path == "train.seed")
+    setSeed(plan, static_cast<uint64_t>(value->get<int64_t>()));
   store(spec, path, *value);
   return {};
 }

@@ -191,9 +191,8 @@ Status Trainer::decideSteps() {
     steps = *product;
   }
   // A plan compiled without its data cannot know how many steps its epochs have.
-  if (const nlohmann::json *total =
-          findSetting(session.spec(), "train.scheduler.params.total_steps");
-      total && total->is_number() && *total == 0)
+  const nlohmann::json *total = findSetting(session.spec(), "train.scheduler.params.total_steps");
+  if (!total || *total == 0)
     executor.setScalar("train.scheduler.params.total_steps", static_cast<double>(steps));
   if (session.options().steps >= 0)
     steps = session.options().steps;

@@ -133,3 +133,27 @@ func.func @kept(%q: tensor<2x8x48xbf16>) {
   %y, %l = ds.attention %q {heads = 4 : i64, scale = 0.5 : f64} : (tensor<2x8x48xbf16>) -> (tensor<2x8x16xbf16>, tensor<2x4x8xbf16>)
   return
 }
+
+// -----
+
+func.func @no_key(%x: tensor<2x8x48xf32>) {
+  // expected-error @below {{'ds.attention' op A6: key is absent with dropout 1.000000e-01}}
+  %y, %lse = ds.attention %x {heads = 4 : i64, scale = 0.5 : f64, dropout = 0.1 : f64} : (tensor<2x8x48xf32>) -> (tensor<2x8x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @needless_key(%x: tensor<2x8x48xf32>, %k: tensor<5xf64>) {
+  // expected-error @below {{'ds.attention' op A6: key is given with dropout 0.000000e+00}}
+  %y, %lse = ds.attention %x, %k {heads = 4 : i64, scale = 0.5 : f64} : (tensor<2x8x48xf32>, tensor<5xf64>) -> (tensor<2x8x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @dropout_range(%x: tensor<2x8x48xf32>, %k: tensor<5xf64>) {
+  // expected-error @below {{'ds.attention' op A6: dropout must lie in [0, 1], found -1.000000e+00}}
+  %y, %lse = ds.attention %x, %k {heads = 4 : i64, scale = 0.5 : f64, dropout = -1.0 : f64} : (tensor<2x8x48xf32>, tensor<5xf64>) -> (tensor<2x8x16xf32>, tensor<2x4x8xf32>)
+  return
+}

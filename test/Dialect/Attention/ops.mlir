@@ -8,3 +8,12 @@ func.func @attention(%qkv: tensor<2x8x48xf32>) -> tensor<2x8x48xf32> {
   %d = ds.attention_grad %y, %qkv, %y, %lse {heads = 4 : i64, scale = 0.5 : f64} : (tensor<2x8x16xf32>, tensor<2x8x48xf32>, tensor<2x8x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x48xf32>
   return %d : tensor<2x8x48xf32>
 }
+
+// CHECK-LABEL: func.func @dropout
+// CHECK: ds.attention %{{.*}}, %{{.*}} {dropout = 1.000000e-01 : f64, heads = 4 : i64, scale = 5.000000e-01 : f64} : (tensor<2x8x48xf32>, tensor<5xf64>) -> (tensor<2x8x16xf32>, tensor<2x4x8xf32>)
+// CHECK: ds.attention_grad %{{.*}} : (tensor<2x8x16xf32>, tensor<2x8x48xf32>, tensor<2x8x16xf32>, tensor<2x4x8xf32>, tensor<5xf64>) -> tensor<2x8x48xf32>
+func.func @dropout(%x: tensor<2x8x48xf32>, %k: tensor<5xf64>) -> tensor<2x8x48xf32> {
+  %y, %lse = ds.attention %x, %k {heads = 4 : i64, scale = 0.5 : f64, dropout = 0.1 : f64} : (tensor<2x8x48xf32>, tensor<5xf64>) -> (tensor<2x8x16xf32>, tensor<2x4x8xf32>)
+  %d = ds.attention_grad %y, %x, %y, %lse, %k {heads = 4 : i64, scale = 0.5 : f64, dropout = 0.1 : f64} : (tensor<2x8x16xf32>, tensor<2x8x48xf32>, tensor<2x8x16xf32>, tensor<2x4x8xf32>, tensor<5xf64>) -> tensor<2x8x48xf32>
+  return %d : tensor<2x8x48xf32>
+}

@@ -84,6 +84,40 @@ TEST_F(Import, DeclaresParametersUnderTheirNames) {
         << op.getSymName().str();
 }
 
+// Masks are drawn in training only, each under the name of its Hugging Face module; both halves of
+// the seed are scalars of the plan.
+TEST_F(Import, DropoutIsForTrainingOnly) {
+  Spec spec = smallSpec();
+  spec.model.embeddingDropout = 0.1;
+  spec.model.attentionDropout = 0.2;
+  spec.model.residualDropout = 0.3;
+  spec.train.seed = 0x123456789abcdef0;
+  auto module = import(spec);
+  ASSERT_TRUE(module);
+  auto train = module->lookupSymbol<func::FuncOp>("train");
+  std::vector<std::string> paths;
+  train.walk([&](ds::RandomKeyOp key) { paths.push_back(key.getPath().str()); });
+  EXPECT_EQ(paths, (std::vector<std::string>{
+                       "drop", "h.0.attn.attn_dropout", "h.0.attn.resid_dropout", "h.0.mlp.dropout",
+                       "h.1.attn.attn_dropout", "h.1.attn.resid_dropout", "h.1.mlp.dropout"}));
+  EXPECT_EQ(all<ds::DropoutOp>(train).size(), 5u);
+  for (const char *name : {"evaluate", "logits"}) {
+    auto program = module->lookupSymbol<func::FuncOp>(name);
+    EXPECT_TRUE(all<ds::RandomKeyOp>(program).empty());
+    EXPECT_TRUE(all<ds::DropoutOp>(program).empty());
+    for (ds::AttentionOp attention : all<ds::AttentionOp>(program))
+      EXPECT_EQ(attention.getDropout().convertToDouble(), 0);
+  }
+  auto scalar = [&](StringRef name) {
+    return module->lookupSymbol<ds::HyperparameterOp>(name).getValue().convertToDouble();
+  };
+  EXPECT_EQ(scalar("train.seed.low"), 0x9abcdef0);
+  EXPECT_EQ(scalar("train.seed.high"), 0x12345678);
+  EXPECT_EQ(module->lookupSymbol<ds::VariableOp>("steps").getRole(), ds::Role::StepState);
+  EXPECT_EQ(module->lookupSymbol<ds::VariableOp>("window.sample").getRole(), ds::Role::Window);
+  EXPECT_FALSE(import(smallSpec())->lookupSymbol("steps"));
+}
+
 // The names that patterns are matched against are those of the variables.
 TEST_F(Import, ParameterNamesAreThoseOfTheSpec) {
   for (bool tied : {false, true}) {

@@ -3,6 +3,7 @@
 // labels. Right values are exact numbers worked out by hand, or equality to the bit.
 #include "Table/OpTable.h"
 #include "TinyRun.h"
+#include "dsc/Reference/GradientCheck.h"
 #include "dsc/Runtime/Data/BatchStream.h"
 #include "dsc/Runtime/Data/Npy.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -427,6 +428,118 @@ TEST(Cases, LR01_TheStepFollowsTheSchedule) {
       EXPECT_EQ(outcome->reports["learning_rate"].item(), rateAt(name, t, 2, 10, 1, 0.125, extra))
           << name;
     }
+  }
+}
+
+//===-- DR: dropout --===//
+
+/// Losses of some steps.
+static std::vector<double> lossesOf(TinyRun &run, int steps) {
+  std::vector<double> losses;
+  for (int i = 0; i < steps; ++i) {
+    auto outcome = run.step();
+    EXPECT_TRUE(succeeded(outcome));
+    losses.push_back(outcome->reports["loss"].item());
+  }
+  return losses;
+}
+
+static Spec droppingSpec(double p) {
+  Spec spec = tinySpec();
+  spec.model.embeddingDropout = spec.model.attentionDropout = spec.model.residualDropout = p;
+  return spec;
+}
+
+// Every step draws other masks; a seed gives the same ones again, another seed others. Evaluation
+// drops nothing.
+TEST(Cases, DR07_MasksFollowSeedAndStep) {
+  Spec spec = droppingSpec(0.5);
+  spec.train.lr = 1e-12; // the masks alone change the loss
+  TinyRun first(spec), again(spec), plain(tinySpec());
+  spec.train.seed = 1234 + (uint64_t{1} << 32);
+  TinyRun other(spec);
+  ASSERT_TRUE(first.ok() && again.ok() && other.ok() && plain.ok());
+  std::vector<double> losses = lossesOf(first, 4);
+  EXPECT_EQ(lossesOf(again, 4), losses);
+  EXPECT_NE(lossesOf(other, 4), losses);
+  EXPECT_GT(std::abs(losses[0] - losses[1]), 1e-6);
+  EXPECT_GT(std::abs(losses[1] - losses[2]), 1e-6);
+  EXPECT_EQ(first["steps"], std::vector<double>{4});
+
+  TinyRun untrained(spec);
+  Tensor tokens({2, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+      labels({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  auto evaluate = [&](TinyRun &run) {
+    return run.interpreter->run("evaluate", {tokens, labels})->reports["loss"].item();
+  };
+  EXPECT_EQ(evaluate(untrained), evaluate(plain));
+}
+
+// A run that starts with the variables of a step continues as if it had never stopped: the step is
+// the whole state of the generator.
+TEST(Cases, DR07_TheStepIsAllTheStateThereIs) {
+  Spec spec = droppingSpec(0.1);
+  TinyRun straight(spec), resumed(spec);
+  lossesOf(straight, 3);
+  for (const auto &[name, values] : straight.state())
+    resumed.set(name, *straight.interpreter->variables.at(name));
+  EXPECT_EQ(lossesOf(straight, 3), lossesOf(resumed, 3));
+  EXPECT_EQ(straight.state(), resumed.state());
+}
+
+// Without dropout there is neither mask nor counter; with p = 1 what is dropped is 0 and nothing
+// divides by 0: the residual stream is 0, every logit is 0, the loss is that of a uniform guess.
+TEST(Cases, DR07_NoneAndAll) {
+  TinyRun none(droppingSpec(0));
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none.interpreter->variables.count("steps"), 0u);
+  EXPECT_EQ(lossesOf(none, 2).size(), 2u);
+  TinyRun all(droppingSpec(1));
+  ASSERT_TRUE(all.ok());
+  EXPECT_NEAR(lossesOf(all, 1)[0], std::log(13), 1e-12);
+}
+
+// A skipped step draws its masks and counts, and nothing else changes.
+TEST(Cases, MP09_ASkippedStepLeavesNothingBehind) {
+  TinyRun run(droppingSpec(0.5));
+  ASSERT_TRUE(run.ok());
+  lossesOf(run, 1);
+  auto before = run.state();
+  auto outcome = run.step(std::vector<double>(10, -100));
+  ASSERT_TRUE(succeeded(outcome));
+  EXPECT_EQ(outcome->end, Outcome::End::Empty);
+  for (const auto &[name, values] : run.state())
+    EXPECT_EQ(values == before[name], name != "steps") << name;
+  EXPECT_EQ(run["steps"], std::vector<double>{2});
+}
+
+// The gradient is zero exactly where the output was dropped.
+TEST(Cases, DR06_ForwardAndBackwardDrawOneMask) {
+  MLIRContext context;
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  for (const char *shape : {"2x16", "2x32", "3x37"}) {
+    std::string type = std::string(shape) + "xf32";
+    optable::OpCase c{.label = "",
+                      .operands = {type, "5xf64"},
+                      .results = {type},
+                      .text = "ds.dropout $0, $1 {p = 0.5 : f64} : (#0, #1) -> @0"};
+    auto module = optable::parseCase(context, c);
+    ASSERT_TRUE(module);
+    Tensor x =
+        Tensor::filled(reference::shapeOf(optable::opOf(*module)->getResult(0).getType()), 1);
+    Tensor key({5}, {1, 2, 3, 4, 5});
+    Interpreter interpreter(*module);
+    auto forward = interpreter.run("case", {x, key});
+    ASSERT_TRUE(succeeded(forward));
+    // The backward of a sum: a gradient of ones through the op that dropout builds.
+    auto error = reference::checkGradient(optable::opOf(*module), {x, key}, {.elements = 200});
+    ASSERT_TRUE(succeeded(error));
+    EXPECT_LE(error->relative, 1e-9);
+    int kept = 0;
+    for (double y : forward->results[0].values)
+      kept += y != 0;
+    EXPECT_GT(kept, 0);
+    EXPECT_LT(kept, x.count());
   }
 }
 

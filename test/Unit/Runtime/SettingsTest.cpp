@@ -28,6 +28,17 @@ TEST(Settings, ChangeScalarsAndTheSpec) {
   EXPECT_EQ(*findSetting(spec, "init.from"), "gpt2");
 }
 
+// Kernels read the seed of masks in halves.
+TEST(Settings, TheSeedIsTwoScalars) {
+  plan::Plan plan = test::testPlan();
+  plan.scalars.push_back({"train.seed.low", 1, 0});
+  plan.scalars.push_back({"train.seed.high", 2, 0});
+  Status status = applySettings(plan, {"train.seed=1311768467463790320"}); // 0x123456789abcdef0
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(plan.scalars[plan.scalars.size() - 2].value, 0x9abcdef0);
+  EXPECT_EQ(plan.scalars.back().value, 0x12345678);
+}
+
 TEST(Settings, UnknownPathsNameTheNearest) {
   EXPECT_EQ(refused({"train.optimizer.params.lrr=1"}),
             "--set train.optimizer.params.lrr=1: the plan has no such setting; the nearest is "

@@ -16,6 +16,8 @@
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Attention.h.inc"
 #define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Dropout.h.inc"
+#define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Elementwise.h.inc"
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Embedding.h.inc"

@@ -1,5 +1,6 @@
 //===- Attention.cpp - test rows of Ops/Attention.td -----------------------===//
 #include "OpTable.h"
+#include "dsc/Support/Philox.h"
 #include <cmath>
 
 using namespace dsc::optable;
@@ -22,11 +23,29 @@ struct View {
     return scale * sum;
   }
 };
+
+/// What the mask of dropout multiplies a pair by.
+struct Mask {
+  const Tensor *key = nullptr;
+  double p = 0;
+  int64_t length = 0;
+  double operator()(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    if (!key)
+      return 1;
+    auto word = [&](int64_t k) { return static_cast<uint32_t>((*key)[k]); };
+    int64_t row = h * length + i, perRow = (length + 3) / 4;
+    auto words = dsc::philox4x32({static_cast<uint32_t>(row * perRow + j / 4),
+                                  static_cast<uint32_t>(word(2) + b), word(3), word(4)},
+                                 {word(0), word(1)});
+    return words[j % 4] < p * 4294967296.0 || p == 1 ? 0 : 1 / (1 - p);
+  }
+};
 } // namespace
 
 /// A matrix of all scores, the masked ones minus infinity, normalised without a maximum.
-static Tensors attentionExpected(const Tensors &in, int64_t heads, double scale) {
+static Tensors attentionExpected(const Tensors &in, int64_t heads, double scale, double dropped) {
   View view{in[0], heads};
+  Mask mask{in.size() > 1 ? &in[1] : nullptr, dropped, view.length()};
   int64_t batch = in[0].shape[0], t = view.length(), d = view.headWidth();
   Tensor result = Tensor::filled({batch, t, view.width()}, 0);
   Tensor lse = Tensor::filled({batch, heads, t}, 0);
@@ -39,7 +58,7 @@ static Tensors attentionExpected(const Tensors &in, int64_t heads, double scale)
           double p = std::exp(j <= i ? view.score(scale, b, h, i, j) : -INFINITY);
           sum += p;
           for (int64_t c = 0; c < d; ++c)
-            values[c] += p * view(2, b, h, j, c);
+            values[c] += p * mask(b, h, i, j) * view(2, b, h, j, c);
         }
         lse[(b * heads + h) * t + i] = std::log(sum);
         for (int64_t c = 0; c < d; ++c)
@@ -49,8 +68,10 @@ static Tensors attentionExpected(const Tensors &in, int64_t heads, double scale)
 }
 
 /// Each element of the gradient as a sum of its own.
-static Tensors attentionGradExpected(const Tensors &in, int64_t heads, double scale) {
+static Tensors attentionGradExpected(const Tensors &in, int64_t heads, double scale,
+                                     double dropped) {
   View view{in[1], heads};
+  Mask mask{in.size() > 4 ? &in[4] : nullptr, dropped, view.length()};
   int64_t t = view.length(), d = view.headWidth(), width = view.width();
   Tensor result = Tensor::filled(in[1].shape, 0);
   for (int64_t b = 0; b < in[1].shape[0]; ++b)
@@ -62,7 +83,8 @@ static Tensors attentionGradExpected(const Tensors &in, int64_t heads, double sc
         for (int64_t j = 0; j <= i; ++j) {
           p[i * t + j] = std::exp(view.score(scale, b, h, i, j) - in[3][(b * heads + h) * t + i]);
           for (int64_t c = 0; c < d; ++c)
-            ds[i * t + j] += p[i * t + j] * dout(i, c) * (view(2, b, h, j, c) - out(i, c));
+            ds[i * t + j] +=
+                p[i * t + j] * dout(i, c) * (mask(b, h, i, j) * view(2, b, h, j, c) - out(i, c));
         }
       for (int64_t i = 0; i < t; ++i)
         for (int64_t c = 0; c < d; ++c) {
@@ -70,7 +92,7 @@ static Tensors attentionGradExpected(const Tensors &in, int64_t heads, double sc
           for (int64_t j = 0; j < t; ++j) {
             dq += scale * ds[i * t + j] * view(1, b, h, j, c);
             dk += scale * ds[j * t + i] * view(0, b, h, j, c);
-            dv += p[j * t + i] * dout(j, c);
+            dv += p[j * t + i] * mask(b, h, j, i) * dout(j, c);
           }
           double *to = &result[(b * t + i) * 3 * width + h * d + c];
           to[0] = dq;
@@ -101,13 +123,39 @@ std::vector<OpRow> dsc::optable::attentionRows() {
     double scale = std::stod(std::to_string(s.scale));
     int64_t heads = s.heads;
     double length = static_cast<double>(s.length), d = static_cast<double>(s.headWidth);
+    Fill key{.exactly = {3000000001.0, 7, 4294967295.0, 12, 2166136261.0}};
+    for (double p : {0.1, 1.0}) {
+      std::string drop = " {heads = " + n(s.heads) + " : i64, scale = " + std::to_string(s.scale) +
+                         " : f64, dropout = " + std::to_string(p) + " : f64} : ";
+      std::string name = label + "_p" + n(static_cast<int64_t>(10 * p));
+      attention.cases.push_back(
+          {.label = name,
+           .operands = {qkv, "5xf64"},
+           .results = {out, lse},
+           .text = "ds.attention $0, $1" + drop + "(#0, #1) -> (@0, @1)",
+           .fills = {{0, {.low = -2, .high = 2}}, {1, key}},
+           .expected = [=](const Tensors &in) { return attentionExpected(in, heads, scale, p); },
+           .roundings = length + d * scale * 4 + 8,
+           .magnitude = 8});
+      grad.cases.push_back(
+          {.label = name,
+           .operands = {out, qkv, out, lse, "5xf64"},
+           .results = {qkv},
+           .text = "ds.attention_grad $0, $1, $2, $3, $4" + drop + "(#0, #1, #2, #3, #4) -> @0",
+           .fills = {{1, {.low = -1, .high = 1}},
+                     {3, {.low = std::log(length) + 1, .high = std::log(length) + 2}},
+                     {4, key}},
+           .expected =
+               [=](const Tensors &in) { return attentionGradExpected(in, heads, scale, p); },
+           .roundings = length + 2 * d + 8});
+    }
     attention.cases.push_back(
         {.label = label,
          .operands = {qkv},
          .results = {out, lse},
          .text = "ds.attention $0" + attributes + "(#0) -> (@0, @1)",
          .fills = {{0, {.low = -2, .high = 2}}},
-         .expected = [=](const Tensors &in) { return attentionExpected(in, heads, scale); },
+         .expected = [=](const Tensors &in) { return attentionExpected(in, heads, scale, 0); },
          .roundings = length + d * scale * 4 + 8,
          .magnitude = 8});
     // lse as it comes out for such scores, so that probabilities stay below about 1.
@@ -118,7 +166,7 @@ std::vector<OpRow> dsc::optable::attentionRows() {
          .text = "ds.attention_grad $0, $1, $2, $3" + attributes + "(#0, #1, #2, #3) -> @0",
          .fills = {{1, {.low = -1, .high = 1}},
                    {3, {.low = std::log(length) + 1, .high = std::log(length) + 2}}},
-         .expected = [=](const Tensors &in) { return attentionGradExpected(in, heads, scale); },
+         .expected = [=](const Tensors &in) { return attentionGradExpected(in, heads, scale, 0); },
          .roundings = length + 2 * d + 8});
   }
   return {attention, grad};

@@ -16,7 +16,7 @@ const std::vector<OpRow> &optable::allOpRows() {
   static const std::vector<OpRow> rows = [] {
     std::vector<OpRow> all;
     for (auto family : {elementwiseRows, embeddingRows, linearRows, normRows, attentionRows,
-                        lossRows, optimizerRows, scalarRows})
+                        dropoutRows, lossRows, optimizerRows, scalarRows})
       for (OpRow &row : family())
         all.push_back(std::move(row));
     return all;

@@ -75,6 +75,7 @@ std::vector<OpRow> embeddingRows();
 std::vector<OpRow> linearRows();
 std::vector<OpRow> normRows();
 std::vector<OpRow> attentionRows();
+std::vector<OpRow> dropoutRows();
 std::vector<OpRow> lossRows();
 std::vector<OpRow> optimizerRows();
 std::vector<OpRow> scalarRows();
