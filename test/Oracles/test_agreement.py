@@ -36,7 +36,7 @@ CASES = {
     "unscaled-attention": case({"scale_attn_weights": False}),
     "adam-l2": case(train={"optimizer": {"type": "Adam", "params": {"lr": 1e-3, "weight_decay": 0.1, "adam_w_mode": False}}}),
     "sgd-momentum": case(train={"optimizer": {"type": "SGD", "params": {"lr": 1e-2, "momentum": 0.9, "weight_decay": 0.01}}}),
-    "lamb": case(train={"optimizer": {"type": "Lamb", "params": {"lr": 1e-2, "weight_decay": 0.1}}}),
+    "lamb": case(train={"optimizer": {"type": "Lamb", "params": {"lr": 1e-3, "weight_decay": 0.1}}}),
     "linear-schedule": case(train={"scheduler": {"type": "linear", "params": {"warmup_steps": 3, "total_steps": 15, "min_lr": 1e-5}}}),
     "inverse-sqrt": case(train={"scheduler": {"type": "inverse_sqrt", "params": {"warmup_steps": 3}}}),
     "stable-decay": case(train={"scheduler": {"type": "wsd", "params": {"warmup_steps": 3, "decay_steps": 9, "min_lr": 1e-5}}}),
