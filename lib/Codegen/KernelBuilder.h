@@ -80,7 +80,8 @@ public:
 
   /// f16 or bf16 to f32, exact. i16 is bf16 as memory holds it.
   Value widen(Value halves);
-  /// f32 to f16, bf16 or i16: to nearest, ties to even; above the largest to infinity; NaN stays NaN.
+  /// f32 to f16, bf16 or i16: to nearest, ties to even; above the largest to infinity; NaN stays
+  /// NaN.
   Value narrow(Value floats, mlir::Type element);
 
   // Memory. Offsets count elements of a flat memref; a null mask means all lanes, masked lanes read

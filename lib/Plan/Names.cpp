@@ -26,9 +26,9 @@ const char *plan::nameOf(DType type) {
 }
 
 const char *plan::nameOf(Kind kind) {
-  static const char *const names[] = {"parameter",      "gradient", "optimizer_state", "counter",
-                                      "hyperparameter", "input",    "output",          "activation",
-                                      "working_copy",   "step_state", "window"};
+  static const char *const names[] = {
+      "parameter", "gradient",   "optimizer_state", "counter",    "hyperparameter", "input",
+      "output",    "activation", "working_copy",    "step_state", "window"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -1,5 +1,6 @@
 //===- Spec.h - model.json, read, checked and resolved ---------------------===//
-// Every value is legal once a Spec exists; nothing here is "auto" or absent unless the type says so.
+// Every value is legal once a Spec exists; nothing here is "auto" or absent unless the type says
+// so.
 #ifndef DSC_FRONTEND_SPEC_H
 #define DSC_FRONTEND_SPEC_H
 
@@ -72,8 +73,8 @@ struct LossScaleSpec {
 };
 
 struct TrainSpec {
-  int64_t batch = 1;         ///< train_batch_size, sequences an update
-  int64_t microBatch = 1;    ///< train_micro_batch_size_per_gpu, divides `batch`: sequences at a time
+  int64_t batch = 1;      ///< train_batch_size, sequences an update
+  int64_t microBatch = 1; ///< train_micro_batch_size_per_gpu, divides `batch`: sequences at a time
   double gradientClipping = 0, gradientClippingValue = 0; ///< by global norm, by value; 0: none
   Precision precision = Precision::F32;
   OptimizerKind optimizer = OptimizerKind::AdamW;
@@ -113,7 +114,8 @@ struct Spec {
   std::string checkpointDir; ///< empty: no final weights are kept
   std::string logDir;
   int64_t logEvery = 10;
-  /// The whole spec with every default filled in, under its canonical names: what the plan's manifest holds.
+  /// The whole spec with every default filled in, under its canonical names: what the plan's
+  /// manifest holds.
   nlohmann::json resolved;
 };
 

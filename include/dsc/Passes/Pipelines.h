@@ -24,11 +24,11 @@ struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
                         llvm::cl::init(false)};
   Option<int64_t> microBatches{*this, "micro-batches", llvm::cl::desc("micro-batches a window"),
                                llvm::cl::init(int64_t(1))};
-  Option<std::string> lossScaling{*this, "loss-scaling",
-                                  llvm::cl::desc("none, static or dynamic"), llvm::cl::init("none")};
-  Option<bool> consecutiveHysteresis{
-      *this, "consecutive-hysteresis",
-      llvm::cl::desc("a good step gives the whole hysteresis back"), llvm::cl::init(false)};
+  Option<std::string> lossScaling{*this, "loss-scaling", llvm::cl::desc("none, static or dynamic"),
+                                  llvm::cl::init("none")};
+  Option<bool> consecutiveHysteresis{*this, "consecutive-hysteresis",
+                                     llvm::cl::desc("a good step gives the whole hysteresis back"),
+                                     llvm::cl::init(false)};
   Option<double> initialLossScale{*this, "initial-loss-scale", llvm::cl::desc("first scale"),
                                   llvm::cl::init(65536.0)};
   Option<std::string> schedule{*this, "schedule", llvm::cl::desc("of ds.learning_rate"),

@@ -33,8 +33,8 @@ enum class Kind : uint8_t {
   Output,
   Activation,
   WorkingCopy, ///< a parameter in two bytes, as products read it; follows from the parameter
-  StepState, ///< moves with every step, skipped or not: the loss scale, the number of steps
-  Window     ///< passes values on from program to program within a step: sums of gradients
+  StepState,   ///< moves with every step, skipped or not: the loss scale, the number of steps
+  Window       ///< passes values on from program to program within a step: sums of gradients
 };
 enum class Opcode : uint8_t { Launch, Copy, Guard };
 enum class Init : uint8_t { Zeros, Ones, Normal, Constant };
@@ -47,8 +47,8 @@ const char *nameOf(DType type);    ///< f32, ...
 const char *nameOf(Kind kind);     ///< parameter, ..., as in the plan dialect
 const char *nameOf(Opcode opcode); ///< launch, copy, guard
 const char *nameOf(Init init);     ///< zeros, ones, normal
-/// Parameter, OptimizerState, Counter, Hyperparameter, WorkingCopy, StepState, Window: the same bytes in
-/// every program, which no other buffer shares.
+/// Parameter, OptimizerState, Counter, Hyperparameter, WorkingCopy, StepState, Window: the same
+/// bytes in every program, which no other buffer shares.
 bool isPersistent(Kind kind);
 /// Its contents carry a run from one step to the next: what a checkpoint holds. Hyper-parameters
 /// are not state: they come from the plan and from --set. Nor are working copies: they are rounded

@@ -97,7 +97,8 @@ LogicalResult TokenMeanOp::buildBackward(OpBuilder &builder, ValueRange resultGr
                                          SmallVectorImpl<Value> &gradients) {
   if (resultGradients[0])
     return emitOpError("C7: the mean of losses is the objective, nothing may be computed from it");
-  gradients.push_back(LossSeedOp::create(builder, getLoc(), getCount().getType(), getCount(), Value()));
+  gradients.push_back(
+      LossSeedOp::create(builder, getLoc(), getCount().getType(), getCount(), Value()));
   gradients.push_back(Value()); // count
   return success();
 }

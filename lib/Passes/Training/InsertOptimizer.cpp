@@ -186,8 +186,9 @@ void Insertion::updateSgd(StringRef name, Value weight, Value gradient, Group gr
   auto type = cast<RankedTensorType>(weight.getType());
   std::string slot = ("sgd.velocity." + name).str();
   Value velocity = state(slot, type, ds::Role::OptimizerState);
-  auto next = ds::SgdUpdateOp::create(builder, loc, type, type, /*newHalf=*/Type(), weight, gradient, velocity, clip,
-                                      group.rate, momentum, group.decay, nesterov);
+  auto next =
+      ds::SgdUpdateOp::create(builder, loc, type, type, /*newHalf=*/Type(), weight, gradient,
+                              velocity, clip, group.rate, momentum, group.decay, nesterov);
   assign(name, next.getNewWeight(), loc);
   assign(slot, next.getNewVelocity(), loc);
 }
@@ -198,9 +199,9 @@ void Insertion::updateAdam(StringRef name, Value weight, Value gradient, Group g
   std::string first = ("adam.m." + name).str(), second = ("adam.v." + name).str();
   Value m = state(first, type, ds::Role::OptimizerState);
   Value v = state(second, type, ds::Role::OptimizerState);
-  auto next = ds::AdamUpdateOp::create(builder, loc, type, type, type, /*newHalf=*/Type(), weight, gradient, m, v, clip,
-                                       group.rate, beta1, beta2, eps, updates, group.decay,
-                                       kind == Kind::AdamW || decoupled);
+  auto next = ds::AdamUpdateOp::create(builder, loc, type, type, type, /*newHalf=*/Type(), weight,
+                                       gradient, m, v, clip, group.rate, beta1, beta2, eps, updates,
+                                       group.decay, kind == Kind::AdamW || decoupled);
   assign(name, next.getNewWeight(), loc);
   assign(first, next.getNewM(), loc);
   assign(second, next.getNewV(), loc);

@@ -6,8 +6,8 @@
 #include "dsc/Runtime/Core/Digest.h"
 #include "dsc/Runtime/Core/Interrupt.h"
 #include "dsc/Runtime/Core/Settings.h"
-#include "dsc/Runtime/Core/WorkingCopies.h"
 #include "dsc/Runtime/Core/TrainingStep.h"
+#include "dsc/Runtime/Core/WorkingCopies.h"
 #include "dsc/Runtime/Monitor/Progress.h"
 #include "dsc/Runtime/Monitor/StepLog.h"
 #include "dsc/Support/File.h"
@@ -310,9 +310,9 @@ Status Trainer::stopNotFinite(int64_t number) {
                                           : "the loss is " + printShortest(loss);
   // Save first: what follows is for the message only.
   Status saved = session.save(updates() > 0);
-  std::string message = "step " + std::to_string(number) + ": " + which +
-                        ", stopped before the update; first tensor that is not finite: " +
-                        window->firstNonFinite();
+  std::string message =
+      "step " + std::to_string(number) + ": " + which +
+      ", stopped before the update; first tensor that is not finite: " + window->firstNonFinite();
   if (!saved.ok())
     message += "\n" + saved.message();
   else

@@ -7,8 +7,8 @@
 
 namespace dsc::ds {
 
-/// Paths of the hyper-parameters behind the operands of ds.learning_rate; `extra` is empty where the
-/// schedule has none.
+/// Paths of the hyper-parameters behind the operands of ds.learning_rate; `extra` is empty where
+/// the schedule has none.
 struct ScheduleScalars {
   llvm::StringRef peak, floor, warmup, total, extra;
 };
@@ -41,7 +41,8 @@ inline ScheduleScalars scalarsOf(Schedule schedule) {
   return scalars;
 }
 
-/// DeepSpeed's schedules, whose warm-up is its own: logarithmic or linear, from 0 at the first update.
+/// DeepSpeed's schedules, whose warm-up is its own: logarithmic or linear, from 0 at the first
+/// update.
 inline bool isDeepSpeedSchedule(Schedule schedule) {
   return schedule == Schedule::WarmupLR || schedule == Schedule::WarmupDecayLR ||
          schedule == Schedule::WarmupCosineLR;

@@ -6,8 +6,8 @@
 
 namespace dsc {
 
-/// Gives every working copy of the plan (`half.<parameter>`) its parameter, rounded to nearest, ties
-/// to even: what an update would have left there. To be called whenever parameters have been
+/// Gives every working copy of the plan (`half.<parameter>`) its parameter, rounded to nearest,
+/// ties to even: what an update would have left there. To be called whenever parameters have been
 /// written from outside a step: initialised, loaded, restored.
 void refreshWorkingCopies(Executor &executor);
 

@@ -33,8 +33,8 @@ inline constexpr int32_t ignoredLabel = -100;
 struct DataConfig {
   std::vector<DataFile> train, validation;
   double validationFraction = 0; ///< tail of each training file: floor(fraction * tokens) ids
-  int64_t batch = 1; ///< rows of a window, which training streams give at a time
-  int64_t microBatch = 1; ///< rows of a micro-batch, which evaluation streams give at a time
+  int64_t batch = 1;             ///< rows of a window, which training streams give at a time
+  int64_t microBatch = 1;        ///< rows of a micro-batch, which evaluation streams give at a time
   int64_t seq = 0, vocabulary = 0;
   uint64_t seed = 1234;
   std::string folder; ///< relative paths start here

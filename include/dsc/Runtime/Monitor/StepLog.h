@@ -17,15 +17,16 @@ struct StepRecord {
   double loss = 0;                ///< mean over counted tokens, before the update
   std::optional<double> gradNorm; ///< before clipping; none where skipped
   double learningRate = 0;
-  int64_t tokens = 0;             ///< counted, this step
+  int64_t tokens = 0;              ///< counted, this step
   std::optional<double> lossScale; ///< of this step's gradients, where the plan scales the loss
-  std::string skipped;            ///< empty (null in the log), "overflow" or "empty"
-  std::optional<double> evalLoss; ///< where evaluated after this step
+  std::string skipped;             ///< empty (null in the log), "overflow" or "empty"
+  std::optional<double> evalLoss;  ///< where evaluated after this step
   double tokensPerSecond = 0, stepMs = 0;
 };
 
 /// The line without its end: keys step, updates, loss, grad_norm, learning_rate, tokens, skipped,
-/// [loss_scale], [eval_loss], tokens_per_second, step_ms. Floats have 17 digits; NaN and infinities are null.
+/// [loss_scale], [eval_loss], tokens_per_second, step_ms. Floats have 17 digits; NaN and infinities
+/// are null.
 std::string stepLine(const StepRecord &record);
 
 /// A line of stepLine() without eval_loss, completed. Unchanged where it is no such line.
