@@ -184,4 +184,5 @@ def main():
     print(f"{last - first + 1} specs agree")
 
 
-main()
+if __name__ == "__main__":
+    main()
