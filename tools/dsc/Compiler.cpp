@@ -147,9 +147,8 @@ private:
 
   void addFacts(const PlanSummary &summary) {
     dump.addFact("parameters", printGrouped(summary.parameters));
-    for (const ProgramSummary &program : summary.programs)
-      if (program.name == "train")
-        dump.addFact("FLOPs per step", printGrouped(program.flops));
+    if (summary.stepLaunches)
+      dump.addFact("FLOPs per step", printGrouped(summary.stepFlops));
     dump.addFact("arena", printBytes(summary.arena));
     dump.addFact("kernels", printGrouped(summary.kernels));
   }

@@ -11,6 +11,7 @@ namespace dsc {
 
 struct ProgramSummary {
   std::string name;
+  int64_t times = 0; ///< that a training step runs it; 0: no part of a step
   int64_t flops = 0; ///< of one execution, a multiply-add counted as two
   int64_t launches = 0, copies = 0;
   int64_t activations = 0; ///< bytes of the region for everything that dies within the program
@@ -26,6 +27,8 @@ struct PlanSummary {
   int64_t workspace = 0;   ///< a thread, on the target that needs most
   int64_t arena = 0;       ///< everything but workspaces, with padding
   int64_t kernels = 0;
+  int64_t stepFlops = 0,
+          stepLaunches = 0; ///< of all programs of a training step, as often as each runs
   std::vector<ProgramSummary> programs;
 };
 

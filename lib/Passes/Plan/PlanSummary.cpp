@@ -27,6 +27,18 @@ static int64_t liveBound(const Lifetimes &lifetimes) {
   return bound;
 }
 
+/// How often a training step runs each program.
+static std::map<StringRef, int64_t> stepPrograms(ModuleOp module) {
+  std::map<StringRef, int64_t> times;
+  for (auto schedule : module.getOps<ScheduleOp>())
+    for (auto [name, count] : llvm::zip_equal(
+             schedule.getPrograms().getAsRange<FlatSymbolRefAttr>(), schedule.getRepetitions()))
+      times[name.getValue()] += count;
+  if (times.empty())
+    times["train"] = 1;
+  return times;
+}
+
 PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets) {
   PlanSummary summary;
   for (auto variable : module.getOps<ds::VariableOp>())
@@ -43,9 +55,11 @@ PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets
         summary.workspace = std::max(summary.workspace, generator->workspaceBytes(op, *target));
   }
   std::map<std::pair<BufferKind, StringRef>, int64_t> persistent;
+  std::map<StringRef, int64_t> times = stepPrograms(module);
   for (auto op : module.getOps<ProgramOp>()) {
     ProgramSummary program;
     program.name = op.getSymName().str();
+    program.times = times[op.getSymName()];
     Lifetimes lifetimes = computeLifetimes(op);
     int64_t low = -1, high = 0;
     for (auto [bufferOp, life] : lifetimes.buffers) {
@@ -69,6 +83,8 @@ PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets
       }
     }
     summary.activations = std::max(summary.activations, program.activations);
+    summary.stepFlops += program.times * program.flops;
+    summary.stepLaunches += program.times * program.launches;
     summary.programs.push_back(std::move(program));
   }
   for (auto [buffer, bytes] : persistent)
@@ -81,6 +97,9 @@ PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets
       break;
     case BufferKind::Gradient:
       summary.gradients += bytes;
+      break;
+    case BufferKind::Window: // sums of gradients, and scalars
+      (buffer.second.starts_with("grad:") ? summary.gradients : summary.scalars) += bytes;
       break;
     case BufferKind::OptimizerState:
       summary.optimizer += bytes;
@@ -99,14 +118,16 @@ static std::string line(std::string name, const std::string &value, const std::s
 
 std::string dsc::printSummary(const PlanSummary &summary) {
   std::string text = line("parameters", printGrouped(summary.parameters));
+  if (summary.stepLaunches)
+    text += line("FLOPs per step", printGrouped(summary.stepFlops),
+                 std::to_string(summary.stepLaunches) + " launches");
+  bool several = llvm::count_if(summary.programs, [](auto &program) { return program.times; }) > 1;
   for (const ProgramSummary &program : summary.programs)
-    if (program.name == "train")
-      text += line("FLOPs per step", printGrouped(program.flops),
-                   std::to_string(program.launches) + " launches");
-  for (const ProgramSummary &program : summary.programs)
-    if (program.name != "train")
-      text += line("FLOPs " + program.name, printGrouped(program.flops),
-                   std::to_string(program.launches) + " launches");
+    if (several || !program.times)
+      text += line(
+          "FLOPs " + program.name, printGrouped(program.flops),
+          std::to_string(program.launches) + " launches" +
+              (program.times > 1 ? ", " + std::to_string(program.times) + " times a step" : ""));
   text += line("kernels", printGrouped(summary.kernels));
   text += "memory in bytes\n";
   auto memory = [&](const char *name, int64_t bytes, const std::string &note = "") {
