@@ -128,3 +128,15 @@ plan.program @p {
   // expected-error @+1 {{G1: expected memref<f64>, found 'memref<f32>'}}
   plan.guard %0, %1, %0 : memref<f64>, memref<f32>, memref<f64>
 }
+
+// -----
+
+// expected-error @below {{'plan.schedule' op S1: a repetition must be positive, found -1}}
+plan.schedule [@train] times [-1]
+plan.program @train {
+}
+
+// -----
+
+// expected-error @below {{'plan.schedule' op S2: @other names no plan.program}}
+plan.schedule [@other] times [1]

@@ -28,3 +28,20 @@ func.func @scalars(%g: tensor<64x48xf32>, %s: tensor<f64>) -> tensor<f64> {
   %next = ds.increment %s : (tensor<f64>) -> tensor<f64>
   return %next : tensor<f64>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @windows
+// CHECK: ds.zeros : () -> tensor<3x5xf32>
+// CHECK: ds.increment %{{.*}}, %{{.*}} : (tensor<f64>, tensor<f64>) -> tensor<f64>
+// CHECK: ds.increment %{{.*}} {step = 8.000000e+00 : f64} : (tensor<f64>) -> tensor<f64>
+// CHECK: ds.unscale %{{.*}}, %{{.*}} : (tensor<f64>, tensor<f64>) -> tensor<f64>
+// CHECK: ds.loss_scale_update {{.*}} {consecutive} :
+func.func @windows(%s: tensor<f64>) -> tensor<3x5xf32> {
+  %z = ds.zeros : () -> tensor<3x5xf32>
+  %a = ds.increment %s, %s : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  %b = ds.increment %s {step = 8.0 : f64} : (tensor<f64>) -> tensor<f64>
+  %c = ds.unscale %s, %s : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  %d:4 = ds.loss_scale_update %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s {consecutive} : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>)
+  return %z : tensor<3x5xf32>
+}

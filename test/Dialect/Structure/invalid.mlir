@@ -171,3 +171,30 @@ ds.variable counter @n : tensor<f64> = zeros {group = 1 : si64}
 
 // expected-error @below {{'ds.variable' op V4: a frozen parameter is in the decay group}}
 ds.variable parameter @w : tensor<4x4xf32> = zeros {decay, frozen}
+
+// -----
+
+// expected-error @below {{'ds.variable' op V1: value must be finite, and absent with initializer zeros, found 2}}
+ds.variable step_state @s : tensor<f64> = zeros {value = 2.0 : f64}
+
+// -----
+
+// expected-error @below {{'ds.schedule' op S1: 1 programs, 2 repetitions}}
+ds.schedule [@f] times [1, 2]
+func.func @f() {
+  return
+}
+
+// -----
+
+// expected-error @below {{'ds.schedule' op S1: a repetition must be positive, found 0}}
+ds.schedule [@f] times [0]
+func.func @f() {
+  return
+}
+
+// -----
+
+// expected-error @below {{'ds.schedule' op S2: @g names no program}}
+ds.schedule [@g] times [1]
+ds.hyperparameter @g = 1.0

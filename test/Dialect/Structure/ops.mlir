@@ -34,3 +34,23 @@ func.func @train() {
   ds.assign @"wte.weight", %b#0 : tensor<256x16xf32>
   return
 }
+
+// -----
+
+// What moves with every step, and within one, may be assigned before the guard.
+// CHECK: ds.schedule [@train.micro, @train] times [4, 1]
+// CHECK: ds.variable step_state @scale : tensor<f64> = constant {value = 6.553600e+04 : f64}
+// CHECK: ds.variable window @sum : tensor<f64> = zeros
+ds.schedule [@train.micro, @train] times [4, 1]
+ds.variable step_state @scale : tensor<f64> = constant {value = 65536.0 : f64}
+ds.variable window @sum : tensor<f64> = zeros
+func.func @train.micro(%x: tensor<f64>) {
+  ds.assign @sum, %x : tensor<f64>
+  return
+}
+func.func @train(%x: tensor<f64>) {
+  ds.assign @scale, %x : tensor<f64>
+  // CHECK: ds.guard %[[X:.*]], %[[X]], %[[X]] skips %[[X]] within %[[X]]
+  ds.guard %x, %x, %x skips %x within %x
+  return
+}

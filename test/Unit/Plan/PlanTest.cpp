@@ -245,6 +245,14 @@ TEST(PlanRules, Instructions) {
   expectRule("[enum]", [&](Plan &p) { at(p, 0).opcode = static_cast<Opcode>(7); });
 }
 
+TEST(PlanRules, Schedule) {
+  expectRule("[schedule] row 0 runs program 9 of", [](Plan &p) { p.schedule = {{9, 1}}; });
+  expectRule("[schedule] row 1 runs a program 0 times",
+             [](Plan &p) { p.schedule = {{0, 1}, {0, 0}}; });
+  expectRule("[schedule]", [](Plan &p) { p.schedule = {{0, (uint64_t{1} << 32) + 1}}; });
+  expectRule("[init]", [](Plan &p) { p.variables[0].value = INFINITY; });
+}
+
 TEST(PlanRules, Tables) {
   expectRule("[finite]", [](Plan &p) { p.scalars[0].value = 0.0 / 0.0; });
   expectRule("[arena]", [](Plan &p) { p.scalars[0].offset = 1148; });
