@@ -7,6 +7,8 @@ import re
 import sys
 
 CASES = {
+    "MP-02": "at the smallest scale every step overflows and the run spins for days",
+    "MP-05": "a skipped update still moves the schedule and the counters",
     "MP-10": "weights in float16 are their own masters, and small updates vanish",
     "MP-11": "norms square and sum in float16, get infinity and output zeros",
     "MP-13": "a mask constant does not fit float16",
