@@ -365,6 +365,8 @@ Status Trainer::step(int64_t number) {
 
 Status Trainer::finish(Status status) {
   progress->finish();
+  // Asked once: a signal that comes while the end is being saved finds a run that is done.
+  bool interrupted = interruptSignal() != 0;
   // A numeric stop has saved already; so has nothing to do with how the run ended.
   if (checkpoints && !status.ok())
     checkpoints->drain();
@@ -372,7 +374,7 @@ Status Trainer::finish(Status status) {
     return status;
   Status kept;
   if (checkpoints && status.ok())
-    kept = checkpoints->finish(pointAfter(done), interruptSignal() != 0);
+    kept = checkpoints->finish(pointAfter(done), interrupted);
   Status saved = session.save(updates() > 0);
   if (!status.ok())
     return status;
@@ -384,7 +386,7 @@ Status Trainer::finish(Status status) {
   if (!kept.ok())
     return kept;
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  std::printf("%s after %s updates in %s\n", interruptSignal() ? "stopped by a signal" : "done",
+  std::printf("%s after %s updates in %s\n", interrupted ? "stopped by a signal" : "done",
               printGrouped(updates()).c_str(), printDuration(seconds).c_str());
   for (const std::string &folder : session.saveFolders())
     std::printf("weights: %s\n", folder.c_str());
