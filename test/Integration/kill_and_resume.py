@@ -18,7 +18,8 @@ reference = Run(plan, work / "reference")
 reference.finish()
 expected = reference.outcome()
 rates = [line["learning_rate"] for line in expected["log"]]
-assert len(set(rates)) >= 7, rates  # a schedule that starts again would show
+skips = sum(line["skipped"] is not None for line in expected["log"])  # the rate stands still where a step is skipped
+assert len(set(rates)) >= 7 - skips >= 4, rates  # a schedule that starts again would show
 
 for asynchronous, threads in ((True, 1), (False, 2)):
     for k in range(10):

@@ -68,6 +68,7 @@ CASES = {
     "CK-03": "a set of files is half old, half new",
     "CK-05": "master weights are rebuilt from half precision",
     "CK-06": "optimizer state or its step count is not saved",
+    "CK-07": "a save in the middle of a window loses the gradients added up so far",
     "CK-10": "a truncated or changed file is loaded, or crashes the reader",
     "TK-01": "decoding token by token destroys characters",
     "TK-02": "invalid bytes block the stream",
