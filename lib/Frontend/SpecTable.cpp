@@ -95,6 +95,20 @@ static void addRunRows(std::vector<SpecKey> &t) {
                .choices = {"all"},
                .unit = "batches",
                .doc = "How much of the validation data; 0 or `\"all\"`: all of it."});
+  t.push_back({.path = "evaluation.patience",
+               .types = TInteger,
+               .fallback = "0",
+               .min = 0,
+               .max = maxSteps,
+               .unit = "evaluations",
+               .doc = "Stop when `eval_loss` has not fallen for so many evaluations in a row; 0: "
+                      "never. docs/Watching.md."});
+  t.push_back({.path = "evaluation.min_delta",
+               .types = TNumber,
+               .fallback = "0",
+               .min = 0,
+               .unit = "nats a token",
+               .doc = "A loss has fallen when it is more than this below the lowest so far."});
   t.push_back(
       {.path = "checkpoint", .types = TObject, .doc = "What a run saves; docs/Checkpoints.md."});
   t.push_back({.path = "checkpoint.dir",
@@ -137,12 +151,16 @@ static void addRunRows(std::vector<SpecKey> &t) {
                .min = 1,
                .max = maxSteps,
                .unit = "steps",
-               .doc = "Console lines; the log file has every step."});
+               .doc = "Console lines, TensorBoard and memory; the log and the table have every "
+                      "step."});
+  t.push_back({.path = "log.csv",
+               .types = TBool,
+               .fallback = "false",
+               .doc = "Also write `log.csv`, the log as a table."});
   t.push_back({.path = "log.tensorboard",
                .types = TBool,
-               .use = KeyUse::Limited,
-               .only = "[false]",
-               .doc = "TensorBoard files."});
+               .fallback = "false",
+               .doc = "Also write event files, which TensorBoard reads while they grow."});
 }
 
 static void addLaterSections(std::vector<SpecKey> &t) {

@@ -49,7 +49,7 @@ def main():
     counted = [sum(label != -100 for row in labels[s * BATCH:(s + 1) * BATCH] for label in row) for s in range(STEPS)]
     for micro, (run, reference) in results.items():
         for lines, bound in ((run, PROMISE), (reference, 1e-12)):
-            assert [line["tokens"] for line in lines] == counted, (micro, lines)
+            assert [line["counted_tokens"] for line in lines] == counted, (micro, lines)
             for line, wanted in zip(lines, whole, strict=True):
                 for key in ("loss", "grad_norm", "eval_loss"):
                     assert abs(line[key] - wanted[key]) <= bound * abs(wanted[key]), (micro, key, line, wanted)

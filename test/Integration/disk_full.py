@@ -31,7 +31,7 @@ for asynchronous in (True, False):
     if run.lines() != expected["log"]:
         sys.exit(f"the log differs: {run.lines()}")
     events = [json.loads(line) for line in (run.folder / "log.events.jsonl").read_text().splitlines()]
-    if [(event["step"], event["event"]) for event in events] != [(step, "checkpoint failed") for step in range(2, 7)]:
+    if [(event["step"], event["event"]) for event in events] != [(1, "checkpoint")] + [(step, "checkpoint failed") for step in range(2, 7)]:
         sys.exit(f"unexpected events {events}")
     if run.saved_steps() != [1]:
         sys.exit(f"checkpoints {run.saved_steps()}, expected the first alone")

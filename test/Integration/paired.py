@@ -134,7 +134,7 @@ def compare_with_reference(folder, promise):
     for got, wanted in zip(plan, reference):
         where = f"{folder} step {wanted['step']}: {got} against {wanted}"
         assert got.keys() == wanted.keys(), where
-        for key in ("step", "updates", "tokens", "skipped", "loss_scale"):
+        for key in ("step", "updates", "tokens", "counted_tokens", "skipped", "loss_scale"):
             assert got.get(key) == wanted.get(key), where
         assert relative(got["learning_rate"], wanted["learning_rate"]) <= 1e-15, where
         for key in worst:

@@ -117,7 +117,7 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
         wanted = torch.from_numpy(labels[step].astype(np.int64))
         counted = int((wanted != -100).sum())
         rate = learning_rate(settings, applied)
-        line = {"step": step + 1, "tokens": counted, "learning_rate": rate}
+        line = {"step": step + 1, "counted_tokens": counted, "learning_rate": rate}
         lines.append(line)
         if not counted:
             lines[-1] |= {"loss": 0.0, "grad_norm": None, "skipped": "empty"}

@@ -97,7 +97,7 @@ def test_agreement(name, tmp_path):
     lines = read_log(tmp_path / "reference.jsonl")
     assert len(lines) == len(exact)
     for ours, want in zip(lines, exact):
-        assert ours["step"] == want["step"] and ours["tokens"] == want["tokens"] and ours["skipped"] == want["skipped"]
+        assert ours["step"] == want["step"] and ours["counted_tokens"] == want["counted_tokens"] and ours["skipped"] == want["skipped"]
         for key in ("loss", "grad_norm", "learning_rate"):
             assert math.isclose(ours[key], want[key], rel_tol=1e-9), (key, ours, want)
     saved = read_weights(tmp_path / "reference")

@@ -70,6 +70,8 @@ CASES = {
     "CK-06": "optimizer state or its step count is not saved",
     "CK-07": "a save in the middle of a window loses the gradients added up so far",
     "CK-10": "a truncated or changed file is loaded, or crashes the reader",
+    "TB-01": "records of event files carry wrong or no checksums, and readers stop",
+    "TB-02": "after resuming from an earlier step the curve doubles back",
     "TK-01": "decoding token by token destroys characters",
     "TK-02": "invalid bytes block the stream",
     "TK-05": "token ids above the vocabulary",

@@ -140,10 +140,10 @@ Status ReferenceRun::openData() {
   return {};
 }
 
-StatusOr<std::optional<double>> ReferenceRun::validationLoss() {
+StatusOr<std::optional<EvaluationSum>> ReferenceRun::validationLoss() {
   std::vector<int32_t> tokens(config.microBatch * config.seq), labels(tokens.size());
-  double sum = 0;
-  validationTokens = validationBatches = 0;
+  EvaluationSum sum(config.validationIsBytes());
+  validationBatches = 0;
   validation->rewind();
   while (!spec.evaluation.batches || validationBatches < spec.evaluation.batches) {
     int64_t counted = 0;
@@ -159,14 +159,13 @@ StatusOr<std::optional<double>> ReferenceRun::validationLoss() {
                                                 idTensor(config.microBatch, config.seq, labels)});
     if (failed(outcome))
       return interpreterFailed();
-    sum += outcome->reports["loss"].item() * static_cast<double>(counted);
-    validationTokens += counted;
+    sum.add(outcome->reports["loss"].item(), counted, labels);
     if (signalCaught())
-      return std::optional<double>();
+      return std::optional<EvaluationSum>();
   }
-  if (!validationTokens)
-    return std::optional<double>();
-  return std::optional<double>(sum / static_cast<double>(validationTokens));
+  if (!sum.tokens())
+    return std::optional<EvaluationSum>();
+  return std::optional(sum);
 }
 
 Status ReferenceRun::stopNumeric(int64_t number, const Outcome &outcome) {
@@ -187,7 +186,9 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   auto start = Clock::now();
   StepRecord record;
   std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size());
-  if (Status status = stream->next(tokens.data(), labels.data(), record.tokens); !status.ok())
+  record.tokens = config.batch * config.seq;
+  if (Status status = stream->next(tokens.data(), labels.data(), record.countedTokens);
+      !status.ok())
     return status;
   auto outcome = interpreter.runStep({{config.batch, config.seq}, {tokens.begin(), tokens.end()}},
                                      {{config.batch, config.seq}, {labels.begin(), labels.end()}});
@@ -202,7 +203,7 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   if (auto scale = outcome->reports.find("loss_scale"); scale != outcome->reports.end())
     record.lossScale = scale->second.item();
   record.stepMs = seconds * 1e3;
-  record.tokensPerSecond = static_cast<double>(record.tokens) / seconds;
+  record.tokensPerSecond = static_cast<double>(record.countedTokens) / seconds;
   if (outcome->end == Outcome::End::Empty) {
     record.skipped = "empty";
   } else {
@@ -218,10 +219,14 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
     auto loss = validationLoss();
     if (!loss.ok())
       return loss.status();
-    record.evalLoss = *loss;
+    if (*loss) {
+      record.evalLoss = (*loss)->loss();
+      record.evalBitsPerByte = (*loss)->bitsPerByte();
+      stopping.note(number, *record.evalLoss);
+    }
   }
   if (log)
-    if (Status status = log->write(record); !status.ok())
+    if (Status status = log->step(record); !status.ok())
       return status;
   progress.step(record);
   return {};
@@ -260,16 +265,20 @@ Status ReferenceRun::train() {
   }
   auto start = Clock::now();
   Status status;
+  stopping = EarlyStopping(spec.evaluation.patience, spec.evaluation.minDelta);
+  int64_t done = 0;
   {
     Progress progress(stdout, steps, spec.logEvery);
-    for (int64_t number = 1; number <= steps && status.ok() && !signalCaught(); ++number)
-      status = step(number, log.get(), progress);
+    for (; done < steps && status.ok() && !signalCaught() && !stopping.stop(); ++done)
+      status = step(done + 1, log.get(), progress);
   }
   if (status.code() == ErrorCode::Numeric)
     return status; // has saved
   Status saved = save();
   if (!status.ok() || !saved.ok())
     return status.ok() ? saved : status;
+  if (stopping.stop() && done < steps)
+    std::printf("stopped early: %s\n", stopping.reason().c_str());
   std::printf("%s after %lld updates in %s, at most %s MB of values at once\n",
               signalCaught() ? "stopped by a signal" : "done", (long long)updates(),
               printDuration(secondsSince(start)).c_str(),
@@ -299,10 +308,14 @@ Status ReferenceRun::evaluate() {
     return {};
   if (!loss->has_value())
     return inputError("the validation data has no token that counts");
-  if (!std::isfinite(**loss))
-    return {ErrorCode::Numeric, "the loss is " + printShortest(**loss)};
-  std::printf("loss %s nats a token, perplexity %s, over %s tokens in %s batches\n",
-              print17(**loss).c_str(), printFixed(std::exp(**loss), 3).c_str(),
-              printGrouped(validationTokens).c_str(), printGrouped(validationBatches).c_str());
+  double mean = (*loss)->loss();
+  if (!std::isfinite(mean))
+    return {ErrorCode::Numeric, "the loss is " + printShortest(mean)};
+  std::string bits;
+  if (auto perByte = (*loss)->bitsPerByte())
+    bits = ", " + printFixed(*perByte, 4) + " bits a byte";
+  std::printf("loss %s nats a token, perplexity %s%s, over %s tokens in %s batches\n",
+              print17(mean).c_str(), printFixed(perplexityOf(mean), 3).c_str(), bits.c_str(),
+              printGrouped((*loss)->tokens()).c_str(), printGrouped(validationBatches).c_str());
   return {};
 }

@@ -8,6 +8,7 @@
 #include "dsc/Reference/Interpreter.h"
 #include "dsc/Runtime/Checkpoint/HuggingFace.h"
 #include "dsc/Runtime/Data/BatchStream.h"
+#include "dsc/Runtime/Monitor/Evaluation.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
 #include <string>
@@ -41,13 +42,13 @@ private:
   Status startWeights(const std::string &fallback);
   Status load(const std::string &folder);
   void initialise();
-  /// Rounds parameters to their two-byte copies, as dsrun does when weights come from outside a step.
+  /// Rounds parameters to their two-byte copies, as dsrun does when weights come from outside a
+  /// step.
   void refreshWorkingCopies();
   Status step(int64_t number, class StepLog *log, class Progress &progress);
   Status stopNumeric(int64_t number, const reference::Outcome &outcome);
-  /// Mean loss over at most `evaluation.batches` batches; absent if nothing counts or a signal
-  /// came.
-  StatusOr<std::optional<double>> validationLoss();
+  /// Over at most `evaluation.batches` batches; absent if nothing counts or a signal came.
+  StatusOr<std::optional<EvaluationSum>> validationLoss();
   Status save();
   int64_t updates() const;
   std::vector<std::string> parameters();
@@ -61,7 +62,8 @@ private:
   std::unique_ptr<EvaluationStream> validation;
   std::optional<WeightSource> source;
   int64_t steps = 0;
-  int64_t validationTokens = 0, validationBatches = 0;
+  int64_t validationBatches = 0;
+  EarlyStopping stopping{0, 0};
 };
 
 /// Checks the gradient of every differentiable op of the forward pass `program` against central

@@ -97,8 +97,10 @@ struct TrainSpec {
 };
 
 struct EvaluationSpec {
-  int64_t every = 0;   ///< steps; 0: only at the end, if there is validation data
-  int64_t batches = 0; ///< 0: all
+  int64_t every = 0;    ///< steps; 0: only at the end, if there is validation data
+  int64_t batches = 0;  ///< 0: all
+  int64_t patience = 0; ///< evaluations without a fallen loss that end the run; 0: none do
+  double minDelta = 0;  ///< nats a token
 };
 
 struct Spec {

@@ -165,9 +165,11 @@ static std::string parseInfo(const Json &json, CheckpointInfo &info) {
   info.evaluationDue = fields.boolean("evaluation_due");
   for (const Json &entry : fields.list("evaluations")) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_unsigned() ||
-        entry[0].get<uint64_t>() > uint64_t{1} << 60 || !entry[1].is_number())
+        entry[0].get<uint64_t>() > uint64_t{1} << 60 ||
+        !(entry[1].is_number() || entry[1].is_null()))
       return "'evaluations' holds something else than pairs of step and loss";
-    info.evaluations.emplace_back(entry[0].get<int64_t>(), entry[1].get<double>());
+    info.evaluations.emplace_back(entry[0].get<int64_t>(),
+                                  entry[1].is_null() ? NAN : entry[1].get<double>());
   }
   if (const Json *spec = fields.get("spec")) {
     if (!spec->is_object())

@@ -97,7 +97,7 @@ StatusOr<std::optional<CheckpointInfo>> Checkpointing::resume(const TrainingPoin
       notes.push_back(change);
     evaluations = info->evaluations;
     for (const auto &[at, loss] : evaluations)
-      if (!best || loss < bestLoss) {
+      if (std::isfinite(loss) && (!best || loss < bestLoss)) {
         best = at;
         bestLoss = loss;
       }
@@ -141,8 +141,11 @@ Status Checkpointing::collect(bool wait) {
     return {};
   if (result->written)
     lastSaved = std::max(lastSaved, result->step);
-  if (result->status.ok())
+  if (result->status.ok()) {
+    if (events)
+      events->write(result->step, "checkpoint", "saved to " + folder->stepPath(result->step));
     return {};
+  }
   std::string message = result->status.message();
   std::string whole;
   if (!result->written) {
@@ -170,9 +173,9 @@ void Checkpointing::save(const TrainingPoint &point) {
 
 void Checkpointing::afterStep(const TrainingPoint &point) {
   bool isBest = false;
-  if (point.evalLoss && std::isfinite(*point.evalLoss)) {
+  if (point.evalLoss) {
     evaluations.emplace_back(point.step, *point.evalLoss);
-    isBest = !best || *point.evalLoss < bestLoss;
+    isBest = std::isfinite(*point.evalLoss) && (!best || *point.evalLoss < bestLoss);
     if (isBest) {
       best = point.step;
       bestLoss = *point.evalLoss;

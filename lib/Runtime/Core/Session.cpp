@@ -61,6 +61,11 @@ int64_t Session::integer(const std::string &path, int64_t fallback) const {
   return value && value->is_number_integer() ? value->get<int64_t>() : fallback;
 }
 
+double Session::number(const std::string &path, double fallback) const {
+  const json *value = findSetting(theSpec, path);
+  return value && value->is_number() ? value->get<double>() : fallback;
+}
+
 std::string Session::text(const std::string &path) const {
   const json *value = findSetting(theSpec, path);
   return value && value->is_string() ? value->get<std::string>() : "";

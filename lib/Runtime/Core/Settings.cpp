@@ -59,6 +59,8 @@ static constexpr Rule rules[] = {
     {"data.validation_fraction", ValueKind::Number, 0, 1, true},
     {"evaluation.every", ValueKind::Integer},
     {"evaluation.batches", ValueKind::IntegerOrAll},
+    {"evaluation.patience", ValueKind::Integer},
+    {"evaluation.min_delta", ValueKind::Number},
     {"checkpoint.dir", ValueKind::Path},
     {"checkpoint.every", ValueKind::Integer},
     {"checkpoint.keep", ValueKind::Integer, 1},
@@ -66,6 +68,8 @@ static constexpr Rule rules[] = {
     {"checkpoint.async", ValueKind::Boolean},
     {"log.dir", ValueKind::Path},
     {"log.every", ValueKind::Integer, 1},
+    {"log.csv", ValueKind::Boolean},
+    {"log.tensorboard", ValueKind::Boolean},
 };
 
 static std::vector<std::string> split(const std::string &path) {

@@ -1,16 +1,16 @@
-//===- Trainer.cpp - the training loop, evaluation -------------------------===//
+//===- Trainer.cpp - the training loop -------------------------------------===//
 // A step: batch into the input buffers, program `train`, one line of the log. The step itself takes
 // nothing from the heap; logging and evaluation come after it.
 #include "dsc/Runtime/Core/Trainer.h"
 #include "dsc/Runtime/Core/Checkpointing.h"
 #include "dsc/Runtime/Core/Digest.h"
 #include "dsc/Runtime/Core/Interrupt.h"
+#include "dsc/Runtime/Core/RunLogs.h"
 #include "dsc/Runtime/Core/Settings.h"
 #include "dsc/Runtime/Core/TrainingStep.h"
 #include "dsc/Runtime/Core/WorkingCopies.h"
+#include "dsc/Runtime/Monitor/Evaluation.h"
 #include "dsc/Runtime/Monitor/Progress.h"
-#include "dsc/Runtime/Monitor/StepLog.h"
-#include "dsc/Support/File.h"
 #include "dsc/Support/Numbers.h"
 #include <chrono>
 #include <cmath>
@@ -24,84 +24,6 @@ static double scalarAt(const std::byte *data) {
   double value;
   std::memcpy(&value, data, sizeof value);
   return value;
-}
-
-namespace {
-
-/// Where program `evaluate` takes batches and leaves results.
-struct Ports {
-  size_t program = 0;
-  int32_t *tokens = nullptr, *labels = nullptr;
-  const std::byte *loss = nullptr, *count = nullptr;
-};
-
-} // namespace
-
-static StatusOr<Ports> openPorts(Executor &executor, const DataConfig &config) {
-  Ports ports;
-  const char *name = "evaluate";
-  auto program = executor.program(name);
-  if (!program.ok())
-    return program.status();
-  ports.program = *program;
-  auto input = [&](const char *buffer, int32_t *&out) -> Status {
-    auto found = executor.find(*program, buffer, Kind::Input, DType::I32);
-    if (!found.ok())
-      return found.status();
-    if ((*found)->shape != std::vector<int64_t>{config.microBatch, config.seq})
-      return damagedError(std::string("program '") + name + "': input '" + buffer +
-                          "' does not have the shape [" + std::to_string(config.microBatch) + ", " +
-                          std::to_string(config.seq) +
-                          "] of train_micro_batch_size_per_gpu and seq_length");
-    out = reinterpret_cast<int32_t *>(executor.data(**found));
-    return {};
-  };
-  auto output = [&](const char *buffer, const std::byte *&out) -> Status {
-    auto found = executor.find(*program, buffer, Kind::Output, DType::F64);
-    if (!found.ok())
-      return found.status();
-    out = executor.data(**found);
-    return {};
-  };
-  for (Status status : {input("tokens", ports.tokens), input("labels", ports.labels),
-                        output("loss", ports.loss), output("tokens", ports.count)})
-    if (!status.ok())
-      return status;
-  return ports;
-}
-
-StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &stream,
-                                         int64_t limit) {
-  Executor &executor = session.executor();
-  auto config = session.dataConfig();
-  if (!config.ok())
-    return config.status();
-  auto ports = openPorts(executor, *config);
-  if (!ports.ok())
-    return ports.status();
-  EvaluationResult result;
-  double sum = 0;
-  stream.rewind();
-  while (!limit || result.batches < limit) {
-    int64_t counted = 0;
-    auto more = stream.next(ports->tokens, ports->labels, counted);
-    if (!more.ok())
-      return more.status();
-    if (!*more)
-      break;
-    ++result.batches;
-    if (counted == 0)
-      continue;
-    executor.run(ports->program);
-    sum += scalarAt(ports->loss) * static_cast<double>(counted);
-    result.tokens += counted;
-    if (interruptSignal()) {
-      result.complete = false;
-      break;
-    }
-  }
-  result.loss = result.tokens ? sum / static_cast<double>(result.tokens) : 0;
-  return result;
 }
 
 namespace {
@@ -122,6 +44,9 @@ private:
   Status evaluateAfter(int64_t number, StepRecord &record);
   TrainingPoint pointAfter(int64_t number) const;
   Status finish(Status status);
+  bool goesOn(const Status &status) const {
+    return status.ok() && !interruptSignal() && !stopping->stop();
+  }
   int64_t updates() const {
     return updatesCounter ? static_cast<int64_t>(scalarAt(updatesCounter)) : 0;
   }
@@ -138,9 +63,8 @@ private:
   bool evaluationDue = false; ///< that of step `done` was left out because of a signal
   std::optional<CheckpointInfo> resumed;
   std::vector<std::string> notes;
-  std::string logPath;
-  std::unique_ptr<StepLog> log;
-  std::unique_ptr<EventLog> events;
+  std::optional<EarlyStopping> stopping;
+  std::unique_ptr<RunLogs> logs;
   std::unique_ptr<Digest> digest;
   std::unique_ptr<Progress> progress;
   std::unique_ptr<Checkpointing> checkpoints; ///< null without checkpoint.dir; after what it uses
@@ -168,6 +92,7 @@ Status Trainer::open() {
   }
   evaluateEvery = session.integer("evaluation.every");
   evaluateBatches = session.integer("evaluation.batches");
+  stopping.emplace(session.integer("evaluation.patience"), session.number("evaluation.min_delta"));
   auto opened = TrainingStep::open(executor, config);
   if (!opened.ok())
     return opened.status();
@@ -202,7 +127,7 @@ Status Trainer::decideSteps() {
 TrainingPoint Trainer::pointAfter(int64_t number) const {
   // The order of a replay does not depend on how many rows it has.
   int64_t windows = stream->isReplay() ? 0 : stream->windowsPerEpoch();
-  return {number, stream->position(), windows, log.get(), {}, evaluationDue};
+  return {number, stream->position(), windows, logs ? logs->log() : nullptr, {}, evaluationDue};
 }
 
 /// Initial weights, or with --resume the newest checkpoint's state and place in the data.
@@ -221,6 +146,8 @@ Status Trainer::startOrResume() {
       done = resumed->step;
       evaluationDue = resumed->evaluationDue;
       stream->seek({resumed->epoch, resumed->batch});
+      for (const auto &[step, loss] : resumed->evaluations)
+        stopping->note(step, loss);
       return {};
     }
     notes.push_back("no checkpoint to resume from in '" + checkpoints->path() +
@@ -231,36 +158,13 @@ Status Trainer::startOrResume() {
 }
 
 Status Trainer::openLogs() {
-  std::string folder = session.text("log.dir");
-  if (!folder.empty()) {
-    folder = session.outputPath(folder);
-    if (Status status = makeFolders(folder); !status.ok())
-      return status;
-    RunInfo info;
-    info.spec = session.spec();
-    info.planHash = session.planHash();
-    info.isa = executor.isa();
-    info.threads = executor.threads();
-    info.versions = {{"dsrun", session.options().version}, {"compiler", session.compiler()}};
-    if (Status status = writeRunInfo(folder + "/run.json", info); !status.ok())
-      return status;
-    logPath = folder + "/log.jsonl";
-  }
-  if (!session.options().log.empty())
-    logPath = session.options().log;
-  if (!logPath.empty()) {
-    std::string note;
-    auto created = resumed ? StepLog::resume(logPath, done, resumed->logBytes, note)
-                           : StepLog::create(logPath);
-    if (!created.ok())
-      return created.status();
-    log = std::move(*created);
-    if (!note.empty())
-      notes.push_back(note);
-  }
-  events = std::make_unique<EventLog>(EventLog::pathFor(logPath), /*anew=*/!resumed);
+  RunLogs::Start begin{steps, done, {}};
   if (resumed)
-    events->write(done, "resumed", "from checkpoint step-" + std::to_string(done));
+    begin.log = resumed->logBytes;
+  auto opened = RunLogs::open(session, begin, notes);
+  if (!opened.ok())
+    return opened.status();
+  logs = std::move(*opened);
   if (!session.options().digest.empty()) {
     auto created = Digest::create(session.options().digest, executor, window->update());
     if (!created.ok())
@@ -279,8 +183,11 @@ Status Trainer::evaluateAfter(int64_t number, StepRecord &record) {
   if (!result.ok())
     return result.status();
   evaluationDue = !result->complete;
-  if (result->complete && result->tokens)
+  if (result->complete && result->tokens) {
     record.evalLoss = result->loss;
+    record.evalBitsPerByte = result->bitsPerByte;
+    stopping->note(number, result->loss);
+  }
   return {};
 }
 
@@ -289,13 +196,13 @@ Status Trainer::catchUp() {
   if (!resumed || !evaluationDue)
     return {};
   StepRecord record;
+  record.step = done;
   if (Status status = evaluateAfter(done, record); !status.ok())
     return status;
   if (!record.evalLoss)
     return {};
-  if (log)
-    if (Status status = log->completeLast(*record.evalLoss); !status.ok())
-      return status;
+  if (Status status = logs->evaluated(record); !status.ok())
+    return status;
   progress->message("step " + printGrouped(done) + "  eval_loss " +
                     printFixed(*record.evalLoss, 4));
   TrainingPoint point = pointAfter(done);
@@ -324,7 +231,9 @@ Status Trainer::stopNotFinite(int64_t number) {
 Status Trainer::step(int64_t number) {
   auto begin = Clock::now();
   StepRecord record;
-  if (Status status = stream->next(window->tokens(), window->labels(), record.tokens); !status.ok())
+  record.tokens = config.batch * config.seq;
+  if (Status status = stream->next(window->tokens(), window->labels(), record.countedTokens);
+      !status.ok())
     return status;
   Outcome outcome = window->run();
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -335,7 +244,7 @@ Status Trainer::step(int64_t number) {
   record.learningRate = window->learningRate();
   record.lossScale = window->lossScale();
   record.stepMs = seconds * 1e3;
-  record.tokensPerSecond = static_cast<double>(record.tokens) / seconds;
+  record.tokensPerSecond = static_cast<double>(record.countedTokens) / seconds;
   if (outcome == Outcome::Empty) {
     record.skipped = "empty";
   } else {
@@ -350,9 +259,8 @@ Status Trainer::step(int64_t number) {
       return status;
   if (Status status = evaluateAfter(number, record); !status.ok())
     return status;
-  if (log)
-    if (Status status = log->write(record); !status.ok())
-      return status;
+  if (Status status = logs->step(record); !status.ok())
+    return status;
   progress->step(record);
   done = number;
   if (checkpoints) {
@@ -378,13 +286,15 @@ Status Trainer::finish(Status status) {
   Status saved = session.save(updates() > 0);
   if (!status.ok())
     return status;
-  if (log && saved.ok())
-    if (Status synced = log->sync(); !synced.ok())
+  if (logs->log() && saved.ok())
+    if (Status synced = logs->log()->sync(); !synced.ok())
       saved = damagedError(synced.message());
   if (!saved.ok())
     return saved;
   if (!kept.ok())
     return kept;
+  if (stopping->stop() && done < steps)
+    std::printf("stopped early: %s\n", stopping->reason().c_str());
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   std::printf("%s after %s updates in %s\n", interrupted ? "stopped by a signal" : "done",
               printGrouped(updates()).c_str(), printDuration(seconds).c_str());
@@ -392,8 +302,8 @@ Status Trainer::finish(Status status) {
     std::printf("weights: %s\n", folder.c_str());
   if (session.saveFolders().empty())
     std::printf("weights are not kept: the plan has no checkpoint.dir, and --save=DIR is absent\n");
-  if (!logPath.empty())
-    std::printf("log: %s\n", logPath.c_str());
+  if (!logs->path().empty())
+    std::printf("log: %s\n", logs->path().c_str());
   return {};
 }
 
@@ -424,41 +334,13 @@ Status Trainer::run() {
   std::fflush(stdout);
   progress = std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10));
   if (checkpoints)
-    checkpoints->onNote([this](const std::string &line) { progress->message(line); }, *events);
+    checkpoints->onNote([this](const std::string &line) { progress->message(line); },
+                        logs->events());
   start = Clock::now();
   Status status = catchUp();
-  for (int64_t number = done + 1; number <= steps && status.ok() && !interruptSignal(); ++number)
+  for (int64_t number = done + 1; number <= steps && goesOn(status); ++number)
     status = step(number);
   return finish(std::move(status));
 }
 
 Status dsc::train(Session &session) { return Trainer(session).run(); }
-
-Status dsc::evaluateOnly(Session &session) {
-  auto config = session.dataConfig();
-  if (!config.ok())
-    return config.status();
-  if (Status status = session.checkFiles(false); !status.ok())
-    return status;
-  auto stream = EvaluationStream::open(*config);
-  if (!stream.ok())
-    return stream.status();
-  if (!*stream)
-    return inputError("the plan has no validation data: give data.validation or "
-                      "data.validation_fraction and compile again");
-  if (Status status = session.finalWeights(); !status.ok())
-    return status;
-  auto result = evaluate(session, **stream, session.integer("evaluation.batches"));
-  if (!result.ok())
-    return result.status();
-  if (!result->complete)
-    return {};
-  if (!result->tokens)
-    return inputError("the validation data has no token that counts");
-  if (!std::isfinite(result->loss))
-    return {ErrorCode::Numeric, "the loss is " + printShortest(result->loss)};
-  std::printf("loss %s nats a token, perplexity %s, over %s tokens in %s batches\n",
-              print17(result->loss).c_str(), printFixed(std::exp(result->loss), 3).c_str(),
-              printGrouped(result->tokens).c_str(), printGrouped(result->batches).c_str());
-  return {};
-}

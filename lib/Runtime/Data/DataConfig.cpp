@@ -1,6 +1,7 @@
 //===- DataConfig.cpp - what the data needs of a resolved spec ----------------===//
 // The spec comes out of a plan, so nothing is taken for granted about its types.
 #include "dsc/Runtime/Data/BatchStream.h"
+#include "dsc/Runtime/Data/TokenFile.h"
 
 using namespace dsc;
 using nlohmann::json;
@@ -56,6 +57,14 @@ static Status files(const json &data, const char *key, std::vector<DataFile> &ou
     out.push_back(std::move(file));
   }
   return {};
+}
+
+bool DataConfig::validationIsBytes() const {
+  const std::vector<DataFile> &files = validation.empty() ? train : validation;
+  bool text = !files.empty();
+  for (const DataFile &file : files)
+    text &= file.format == DataFormat::Text;
+  return text || vocabulary == byteVocabularySize;
 }
 
 StatusOr<DataConfig> DataConfig::fromResolved(const json &spec, const std::string &folder) {

@@ -1,21 +1,22 @@
 //===- ResumeLog.cpp - a log continued after a stop; what happened beside -----===//
 #include "dsc/Runtime/Monitor/StepLog.h"
 #include "dsc/Support/File.h"
-#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
-#include <system_error>
 #include <unistd.h>
 
 using namespace dsc;
 
 static constexpr std::string_view afterEvaluation = ", \"tokens_per_second\": ";
 
-std::string dsc::withEvalLoss(const std::string &line, double evalLoss) {
+std::string dsc::withEvaluation(const std::string &line, const StepRecord &evaluated) {
   StepRecord record;
   std::string bare = stepLine(record);
-  record.evalLoss = evalLoss;
-  std::string with = stepLine(record); // what the loss adds, wherever stepLine puts it
+  record.evalLoss = evaluated.evalLoss;
+  record.evalBitsPerByte = evaluated.evalBitsPerByte;
+  std::string with = stepLine(record); // what the evaluation adds, wherever stepLine puts it
+  if (with == bare)
+    return line;
   std::string added = with.substr(with.find(", \"eval_loss\": "), with.size() - bare.size());
   size_t place = line.find(afterEvaluation);
   return place == line.npos ? line : std::string(line).insert(place, added);
@@ -58,10 +59,6 @@ static size_t findCut(std::string_view text, int64_t step, uint64_t expected, in
 
 StatusOr<std::unique_ptr<StepLog>> StepLog::resume(const std::string &path, int64_t step,
                                                    uint64_t bytes, std::string &note) {
-  auto failed = [&] {
-    return inputError("cannot continue the log '" + path +
-                      "': " + std::generic_category().message(errno));
-  };
   std::error_code absent;
   size_t cut = 0;
   int64_t last = 0;
@@ -80,40 +77,38 @@ StatusOr<std::unique_ptr<StepLog>> StepLog::resume(const std::string &path, int6
   if (last != step)
     note = "the log '" + path + "' ends at step " + std::to_string(last) +
            ", it continues after step " + std::to_string(step);
-  int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor < 0)
-    return failed();
-  std::unique_ptr<StepLog> log(new StepLog(path, descriptor));
-  if (::ftruncate(descriptor, static_cast<off_t>(cut)) != 0)
-    return failed();
-  log->length = cut;
-  return log;
+  auto opened = AppendFile::open(path, AppendFile::Mode::Continue, "the log");
+  if (!opened)
+    return opened.status();
+  if (Status status = (*opened)->cut(cut); !status)
+    return status;
+  return std::unique_ptr<StepLog>(new StepLog(std::move(*opened)));
 }
 
-Status StepLog::completeLast(double evalLoss) {
-  std::lock_guard lock(mutex);
+Status StepLog::evaluated(const StepRecord &record) {
   std::string line;
   size_t start;
   {
-    auto file = MappedFile::open(path);
-    if (!file)
-      return file.status();
-    std::string_view last = lineBefore(file->bytes(), file->size());
-    start = file->size() - last.size() - 1;
+    auto mapped = MappedFile::open(file->path());
+    if (!mapped)
+      return mapped.status();
+    std::string_view last = lineBefore(mapped->bytes(), mapped->size());
+    start = mapped->size() - last.size() - 1;
     line = last;
   }
   if (line.empty() || line.find("\"eval_loss\"") != line.npos)
     return {};
-  if (::ftruncate(descriptor, static_cast<off_t>(start)) != 0)
-    return inputError("cannot write the log '" + path +
-                      "': " + std::generic_category().message(errno));
-  length = start;
-  waiting = withEvalLoss(line, evalLoss) + "\n";
-  int code = flush();
-  if (!code)
+  if (Status status = file->cut(start); !status)
+    return status;
+  return file->append(withEvaluation(line, record) + "\n");
+}
+
+std::string dsc::besideLog(const std::string &log, const std::string &what) {
+  if (log.empty())
     return {};
-  return inputError("cannot write the log '" + path +
-                    "': " + std::generic_category().message(code));
+  constexpr std::string_view ending = ".jsonl";
+  std::string base = log.ends_with(ending) ? log.substr(0, log.size() - ending.size()) : log;
+  return base + "." + what + ".jsonl";
 }
 
 EventLog::EventLog(std::string path, bool anew) : path(std::move(path)) {
@@ -121,13 +116,7 @@ EventLog::EventLog(std::string path, bool anew) : path(std::move(path)) {
     ::unlink(this->path.c_str());
 }
 
-std::string EventLog::pathFor(const std::string &log) {
-  if (log.empty())
-    return {};
-  constexpr std::string_view ending = ".jsonl";
-  std::string base = log.ends_with(ending) ? log.substr(0, log.size() - ending.size()) : log;
-  return base + ".events.jsonl";
-}
+std::string EventLog::pathFor(const std::string &log) { return besideLog(log, "events"); }
 
 void EventLog::write(int64_t step, const std::string &event, const std::string &message) {
   if (path.empty())

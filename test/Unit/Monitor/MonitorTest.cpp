@@ -17,7 +17,8 @@ static StepRecord record(int64_t step) {
   r.loss = 0.1;
   r.gradNorm = 1.5;
   r.learningRate = 3e-4;
-  r.tokens = 192;
+  r.tokens = 256;
+  r.countedTokens = 192;
   r.tokensPerSecond = 1234.5;
   r.stepMs = 155.5;
   return r;
@@ -26,7 +27,7 @@ static StepRecord record(int64_t step) {
 TEST(StepLog, KeysAndSeventeenDigits) {
   EXPECT_EQ(stepLine(record(3)),
             R"({"step": 3, "updates": 3, "loss": 0.10000000000000001, "grad_norm": 1.5, )"
-            R"("learning_rate": 0.00029999999999999997, "tokens": 192, "skipped": null, )"
+            R"("learning_rate": 0.00029999999999999997, "tokens": 256, "counted_tokens": 192, "skipped": null, )"
             R"("tokens_per_second": 1234.5, "step_ms": 155.5})");
 }
 
@@ -39,6 +40,13 @@ TEST(StepLog, CF_08_NotFiniteIsNull) {
   EXPECT_TRUE(line["loss"].is_null());
   EXPECT_TRUE(line["grad_norm"].is_null());
   EXPECT_EQ(line["eval_loss"], 2.5);
+  EXPECT_NEAR(line["eval_perplexity"].get<double>(), std::exp(2.5), 1e-12);
+  EXPECT_FALSE(line.contains("eval_bits_per_byte"));
+  r.evalLoss = 1000; // e^1000 is no double
+  r.evalBitsPerByte = 1.25;
+  line = json::parse(stepLine(r));
+  EXPECT_TRUE(line["eval_perplexity"].is_null());
+  EXPECT_EQ(line["eval_bits_per_byte"], 1.25);
   r.skipped = "empty";
   r.gradNorm.reset();
   line = json::parse(stepLine(r));
@@ -51,10 +59,10 @@ TEST(StepLog, WritesLinesAnew) {
   for (int round = 0; round < 2; ++round) {
     auto log = StepLog::create(temp.path("a/b/log.jsonl"));
     ASSERT_TRUE(log.ok()) << log.status().message();
-    ASSERT_TRUE((*log)->write(record(1)).ok());
+    ASSERT_TRUE((*log)->step(record(1)).ok());
     // Readable before the log is closed.
     EXPECT_EQ(temp.read("a/b/log.jsonl"), stepLine(record(1)) + "\n");
-    ASSERT_TRUE((*log)->write(record(2)).ok());
+    ASSERT_TRUE((*log)->step(record(2)).ok());
   }
   EXPECT_EQ(temp.read("a/b/log.jsonl"), stepLine(record(1)) + "\n" + stepLine(record(2)) + "\n");
   temp.write("file", "");

@@ -31,7 +31,7 @@ TEST(ResumeLog, CutsWhatComesAfterTheStep) {
       EXPECT_EQ(note, "");
       EXPECT_EQ(temp.read("log"), three);
       EXPECT_EQ((*log)->size(), three.size());
-      ASSERT_TRUE((*log)->write(recordOf(4)).ok());
+      ASSERT_TRUE((*log)->step(recordOf(4)).ok());
       EXPECT_EQ(temp.read("log"), lines(1, 4));
       EXPECT_EQ((*log)->size(), lines(1, 4).size());
     }
@@ -56,12 +56,14 @@ TEST(ResumeLog, CompletesTheLastLine) {
   std::string note;
   auto log = StepLog::resume(temp.write("log", lines(1, 2)), 2, lines(1, 2).size(), note);
   ASSERT_TRUE(log.ok());
-  ASSERT_TRUE((*log)->completeLast(0.125).ok());
-  StepRecord second = recordOf(2);
-  second.evalLoss = 0.125;
+  StepRecord second = recordOf(2), evaluated;
+  evaluated.evalLoss = second.evalLoss = 0.125;
+  evaluated.evalBitsPerByte = second.evalBitsPerByte = 0.25;
+  ASSERT_TRUE((*log)->evaluated(evaluated).ok());
   EXPECT_EQ(temp.read("log"), lines(1, 1) + stepLine(second) + "\n");
   EXPECT_EQ((*log)->size(), temp.read("log").size());
-  ASSERT_TRUE((*log)->completeLast(0.5).ok()); // it is complete
+  evaluated.evalLoss = 0.5;
+  ASSERT_TRUE((*log)->evaluated(evaluated).ok()); // it is complete
   EXPECT_EQ(temp.read("log"), lines(1, 1) + stepLine(second) + "\n");
 }
 
@@ -70,7 +72,7 @@ TEST(StepLog, LinesWaitWhileTheDiskIsFull) {
   auto log = StepLog::create("/dev/full");
   ASSERT_TRUE(log.ok()) << log.status().message();
   for (int64_t step = 1; step <= 3; ++step)
-    EXPECT_TRUE((*log)->write(recordOf(step)).ok());
+    EXPECT_TRUE((*log)->step(recordOf(step)).ok());
   EXPECT_EQ((*log)->size(), lines(1, 3).size());
   Status status = (*log)->sync();
   EXPECT_FALSE(status.ok());

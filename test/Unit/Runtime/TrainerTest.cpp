@@ -64,6 +64,7 @@ TEST_F(TrainerTest, LogsEveryStepAndSaves) {
     EXPECT_EQ(lines[i]["step"], i + 1);
     EXPECT_EQ(lines[i]["updates"], i + 1);
     EXPECT_EQ(lines[i]["tokens"], 12);
+    EXPECT_EQ(lines[i]["counted_tokens"], 12);
     EXPECT_EQ(lines[i]["learning_rate"], 0.5);
     EXPECT_TRUE(lines[i]["skipped"].is_null());
     EXPECT_GT(lines[i]["grad_norm"], 0.0);
@@ -118,7 +119,8 @@ TEST_F(TrainerTest, EmptyWindowIsSkippedAndChangesNothing) {
   EXPECT_TRUE(lines[2]["grad_norm"].is_null());
   EXPECT_EQ(lines[2]["learning_rate"], 0.5);
   EXPECT_EQ(lines[2]["updates"], 2);
-  EXPECT_EQ(lines[2]["tokens"], 0);
+  EXPECT_EQ(lines[2]["tokens"], 12);
+  EXPECT_EQ(lines[2]["counted_tokens"], 0);
   options.steps = 5;
   succeed();
   EXPECT_EQ(log()[4]["updates"], 4);

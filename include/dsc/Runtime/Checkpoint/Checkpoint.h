@@ -43,7 +43,8 @@ struct CheckpointInfo {
   int64_t epoch = 0, batch = 0, windowsPerEpoch = 0; ///< the next batch to train on
   uint64_t logBytes = 0;                             ///< length of the log after the line of `step`
   bool evaluationDue = false; ///< a signal came between the step and its evaluation
-  std::vector<std::pair<int64_t, double>> evaluations; ///< step and eval_loss, in order
+  /// Step and eval_loss, in order; NaN: one that was not finite.
+  std::vector<std::pair<int64_t, double>> evaluations;
   std::vector<CheckpointFile> files;
 };
 

@@ -31,8 +31,10 @@ public:
   /// manifest["compiler"], or empty.
   std::string compiler() const;
 
-  /// A setting as an integer or text; the fallback when it is absent, null or of another type.
+  /// A setting as an integer, number or text; the fallback when it is absent, null or of another
+  /// type.
   int64_t integer(const std::string &path, int64_t fallback = 0) const;
+  double number(const std::string &path, double fallback = 0) const;
   std::string text(const std::string &path) const;
   bool boolean(const std::string &path, bool fallback) const;
 

@@ -8,7 +8,8 @@ namespace dsc {
 
 /// Mean loss over validation data, each token counted once.
 struct EvaluationResult {
-  double loss = 0; ///< nats a token
+  double loss = 0;                   ///< nats a token
+  std::optional<double> bitsPerByte; ///< where tokens are bytes (DataConfig::validationIsBytes)
   int64_t tokens = 0, batches = 0;
   bool complete = true; ///< false: a signal ended it early
 };

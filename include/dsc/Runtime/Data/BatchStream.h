@@ -39,6 +39,10 @@ struct DataConfig {
   uint64_t seed = 1234;
   std::string folder; ///< relative paths start here
 
+  /// Whether ids of the validation data below 256 stand for one byte of text and all others for
+  /// none: text files, or the byte vocabulary.
+  bool validationIsBytes() const;
+
   /// From a resolved spec (Spec::resolved, or "spec" of a plan's manifest).
   static StatusOr<DataConfig> fromResolved(const nlohmann::json &spec, const std::string &folder);
 };

@@ -2,10 +2,9 @@
 #ifndef DSC_RUNTIME_MONITOR_STEPLOG_H
 #define DSC_RUNTIME_MONITOR_STEPLOG_H
 
-#include "dsc/Support/Status.h"
+#include "dsc/Runtime/Monitor/AppendFile.h"
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -17,25 +16,35 @@ struct StepRecord {
   double loss = 0;                ///< mean over counted tokens, before the update
   std::optional<double> gradNorm; ///< before clipping; none where skipped
   double learningRate = 0;
-  int64_t tokens = 0;              ///< counted, this step
+  int64_t tokens = 0;        ///< positions of the window: train_batch_size x seq_length
+  int64_t countedTokens = 0; ///< labels of the window that count: what the loss is a mean over
   std::optional<double> lossScale; ///< of this step's gradients, where the plan scales the loss
   std::string skipped;             ///< empty (null in the log), "overflow" or "empty"
-  std::optional<double> evalLoss;  ///< where evaluated after this step
-  double tokensPerSecond = 0, stepMs = 0;
+  std::optional<double> evalLoss;  ///< where evaluated after this step: nats a token
+  std::optional<double> evalBitsPerByte; ///< where tokens are bytes too
+  double tokensPerSecond = 0, stepMs = 0; ///< of counted tokens; without evaluation and saving
 };
 
-/// The line without its end: keys step, updates, loss, grad_norm, learning_rate, tokens, skipped,
-/// [loss_scale], [eval_loss], tokens_per_second, step_ms. Floats have 17 digits; NaN and infinities
-/// are null.
+/// The line without its end: keys step, updates, loss, grad_norm, learning_rate, tokens,
+/// counted_tokens, skipped, [loss_scale], [eval_loss, eval_perplexity, [eval_bits_per_byte]],
+/// tokens_per_second, step_ms. Floats have 17 digits; NaN and infinities are null.
 std::string stepLine(const StepRecord &record);
 
-/// A line of stepLine() without eval_loss, completed. Unchanged where it is no such line.
-std::string withEvalLoss(const std::string &line, double evalLoss);
+/// A line of stepLine() without an evaluation, completed by that of `evaluated`. Unchanged where it
+/// is no such line.
+std::string withEvaluation(const std::string &line, const StepRecord &evaluated);
 
-/// Appends lines to a file, each handed to the system before write() returns. While the disk is
-/// full lines wait in memory and are tried again with the next: a save that fills the disk, and
-/// gives the space back when it fails, costs no line.
-class StepLog {
+/// Something that is told of every step.
+class StepSink {
+public:
+  virtual ~StepSink() = default;
+  virtual Status step(const StepRecord &record) = 0;
+  /// The evaluation of the last step, which came late: a signal had cut it off.
+  virtual Status evaluated(const StepRecord &record) = 0;
+};
+
+/// The log: a line a step, on its way to the disk before step() returns (AppendFile).
+class StepLog : public StepSink {
 public:
   /// Starts the file anew.
   static StatusOr<std::unique_ptr<StepLog>> create(const std::string &path);
@@ -45,28 +54,21 @@ public:
   /// lines are looked through. `note` says what was found missing, empty if nothing.
   static StatusOr<std::unique_ptr<StepLog>> resume(const std::string &path, int64_t step,
                                                    uint64_t bytes, std::string &note);
-  ~StepLog();
-  Status write(const StepRecord &record);
-  /// Adds the loss to the last line.
-  Status completeLast(double evalLoss);
+  Status step(const StepRecord &record) override { return file->append(stepLine(record) + "\n"); }
+  /// Adds the evaluation to the last line, unless that has one.
+  Status evaluated(const StepRecord &record) override;
   /// Length of the file, lines that wait included.
-  uint64_t size() const {
-    std::lock_guard lock(mutex);
-    return length + waiting.size();
-  }
+  uint64_t size() const { return file->size(); }
   /// Returns when all lines are on the disk; from any thread.
-  Status sync();
+  Status sync() { return file->sync(); }
 
 private:
-  StepLog(std::string path, int descriptor) : path(std::move(path)), descriptor(descriptor) {}
-  /// Writes what waits; 0 or the system's error.
-  int flush();
-  std::string path;
-  int descriptor;
-  uint64_t length = 0;
-  std::string waiting;
-  mutable std::mutex mutex; ///< a save's thread syncs
+  explicit StepLog(std::unique_ptr<AppendFile> file) : file(std::move(file)) {}
+  std::unique_ptr<AppendFile> file;
 };
+
+/// The file beside a log that is about `what`: RUN.jsonl -> RUN.<what>.jsonl; none beside none.
+std::string besideLog(const std::string &log, const std::string &what);
 
 /// What happened beside the steps (resumed, a save failed): one object a line in a file beside the
 /// log, so that the log keeps to one object a step. Made when there is something to say; a resumed
