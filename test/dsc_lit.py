@@ -1,6 +1,6 @@
 """What the suites share: where programs are found, substitutions, and the features a test may ask for.
 
-Features for REQUIRES and UNSUPPORTED: `fuzzers`, `sanitized`, `bible` (the program that prints the King James text),
+Features for REQUIRES and UNSUPPORTED: `fuzzers`, `sanitized`, `bible` (the program that prints the King James text), `chromium`,
 `strace` (and that it may trace here), `mount` (a tmpfs in a namespace of one's own), and one `cpu-<flag>` for each
 instruction set extension of this machine, named as in /proc/cpuinfo.
 """
@@ -26,8 +26,9 @@ def setup(config):
         config.available_features.add("fuzzers")
     if config.sanitized:
         config.available_features.add("sanitized")
-    if shutil.which("bible"):
-        config.available_features.add("bible")
+    for program in ("bible", "chromium"):
+        if shutil.which(program):
+            config.available_features.add(program)
     if shutil.which("strace") and not subprocess.run(
             ["strace", "-f", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode:
         config.available_features.add("strace")

@@ -4,25 +4,12 @@
 #include "DumpPage.h"
 #include "../Plan/Lifetimes.h"
 #include "LineDiff.h"
-#include "dsc/Support/Numbers.h"
+#include "dsc/Support/HtmlPage.h"
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
 using namespace dsc;
 using nlohmann::ordered_json;
-
-static std::string escaped(const std::string &text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 /// Text that may stand in a script element: no `</` may occur in it.
 static std::string inert(const std::string &text) {
@@ -79,17 +66,11 @@ std::string dsc::dumpPage(const PageContents &contents) {
     stages.push_back(std::move(entry));
     before = &stage;
   }
-  std::string facts;
-  for (const auto &[name, value] : contents.facts)
-    facts += "<div><dt>" + escaped(name) + "</dt><dd>" + escaped(value) + "</dd></div>";
-  std::string title = escaped(contents.title);
-  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         title + " · IR after every pass</title>\n<style>" + pageStyle + "</style>\n</head>\n<body>\n" +
-         "<header><div class=\"name\"><b>dsc</b><h1>" + title + "</h1></div><dl>" + facts +
-         "</dl></header>\n<nav id=\"ribbon\" aria-label=\"Phases and passes\"></nav>\n<main id=\"stage\"></main>\n" +
-         "<script type=\"application/json\" id=\"stages\">" + inert(stages.dump()) + "</script>\n" +
-         "<script type=\"application/json\" id=\"memory\">" +
-         (contents.memoryMap.empty() ? "[]" : inert(contents.memoryMap)) + "</script>\n" + texts + "<script>" +
-         pageScript + "</script>\n</body>\n</html>\n";
+  std::string body =
+      "<nav id=\"ribbon\" aria-label=\"Phases and passes\"></nav>\n<main id=\"stage\"></main>\n"
+      "<script type=\"application/json\" id=\"stages\">" +
+      inertJson(stages.dump()) + "</script>\n<script type=\"application/json\" id=\"memory\">" +
+      (contents.memoryMap.empty() ? "[]" : inertJson(contents.memoryMap)) + "</script>\n" + texts +
+      "<script>" + pageScript + "</script>\n";
+  return printPage({contents.title, "IR after every pass", contents.facts, pageStyle, body});
 }

@@ -2,32 +2,6 @@
 #include "DumpPage.h"
 
 const char *const dsc::pageStyle = R"css(
-:root {
-  --paper: #fbfaf7; --card: #ffffff; --ink: #1d2330; --soft: #677084; --line: #e3e0d8; --shade: #f3f1ea;
-  --accent: #3056d3; --accent-soft: #e6ebfb; --add: #e3f5e6; --add-strong: #b5e3bd; --del: #fdeaea;
-  --del-strong: #f6c3c3; --add-ink: #1b6e2d; --del-ink: #a32626;
-  --op: #3056d3; --value: #9a4a00; --symbol: #7a2e8e; --type: #4d7a72; --string: #3f7d33; --number: #9b3d5d;
-  --import: #3b82c4; --training: #c2622d; --lowering: #7d56c2; --plan: #2c8a6e; --kernels: #b23a64;
-  --mono: ui-monospace, "SF Mono", "JetBrains Mono", "Cascadia Code", Menlo, "DejaVu Sans Mono", monospace;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --paper: #14171d; --card: #1b1f27; --ink: #e6e8ee; --soft: #98a1b3; --line: #2c323d; --shade: #222731;
-    --accent: #8aa4ff; --accent-soft: #26304d; --add: #16301f; --add-strong: #24573a; --del: #3a1e22;
-    --del-strong: #6b2c34; --add-ink: #86d79a; --del-ink: #f09a9a;
-    --op: #8fb0ff; --value: #e8b071; --symbol: #d2a0e6; --type: #86c3b8; --string: #9fd191; --number: #f098b4;
-  }
-}
-* { box-sizing: border-box; }
-html { scrollbar-gutter: stable; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, "Segoe UI", "Helvetica Neue", "DejaVu Sans", sans-serif; }
-header { display: flex; flex-wrap: wrap; align-items: end; gap: 12px 48px; padding: 26px 36px 4px; }
-header .name b { font-size: 13px; letter-spacing: .14em; text-transform: uppercase; color: var(--accent); }
-h1 { margin: 0; font-size: 25px; line-height: 1.2; font-weight: 650; letter-spacing: -.01em; overflow-wrap: anywhere; }
-header dl { display: flex; flex-wrap: wrap; gap: 6px 30px; margin: 0; }
-dt { font-size: 12px; color: var(--soft); } dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
-
 #ribbon { display: flex; align-items: stretch; gap: 0; padding: 18px 36px 18px; overflow-x: auto; scrollbar-width: thin; }
 .end { align-self: center; font: 600 11.5px var(--mono); padding: 8px 7px; border-radius: 9px; white-space: nowrap;
   border: 1.5px dashed var(--line); color: var(--soft); background: var(--card); }
@@ -51,8 +25,6 @@ dt { font-size: 12px; color: var(--soft); } dd { margin: 0; font-weight: 600; fo
   box-shadow: inset 3px 0 var(--hue); }
 .pass:focus-visible, .tabs button:focus-visible, .fold:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 
-main { padding: 0 36px 80px; }
-.panel { background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
 .about { display: grid; grid-template-columns: minmax(300px, 1fr) minmax(340px, 1.15fr); gap: 34px; padding: 20px 24px; }
 .about h2 { margin: 0; font: 650 20px var(--mono); }
 .about p { margin: 5px 0 14px; max-width: 62ch; color: var(--ink); }
@@ -102,7 +74,5 @@ main { padding: 0 36px 80px; }
 .map rect.b { stroke: var(--card); stroke-width: .6; vector-effect: non-scaling-stroke; }
 .map rect.b:hover { filter: brightness(1.18); }
 .map text { font: 12px system-ui, sans-serif; fill: var(--soft); } .map line { stroke: var(--line); }
-.tip { position: fixed; pointer-events: none; background: var(--ink); color: var(--paper); font-size: 12.5px; line-height: 1.45;
-  padding: 7px 11px; border-radius: 7px; max-width: 420px; z-index: 5; white-space: pre-line; }
 @media (max-width: 900px) { header, main, #ribbon { padding-left: 16px; padding-right: 16px; } .about { grid-template-columns: 1fr; } }
 )css";
