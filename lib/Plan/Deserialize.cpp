@@ -56,12 +56,12 @@ public:
         to.opcode = checked<Opcode>(from.opcode(), 2, "opcode", &from);
         to.kernel = from.kernel();
         to.label = text(from.label());
-        if (const auto *operands = from.operands(); operands && spend(operands->size(), 16))
+        if (const auto *operands = from.operands(); isReadable(operands, 16))
           for (const fb::Operand *operand : *operands)
             to.operands.push_back({operand->buffer(), operand->offset()});
       });
     });
-    if (const auto *schedule = root.schedule(); schedule && spend(schedule->size(), 16))
+    if (const auto *schedule = root.schedule(); isReadable(schedule, 16))
       for (const fb::Phase *phase : *schedule)
         plan.schedule.push_back({phase->program(), phase->times()});
     table(plan.images, root.images(), [&](const fb::Image &in, KernelImage &out) {
@@ -133,6 +133,17 @@ private:
     return true;
   }
 
+  /// A list of numbers or structs of `each` bytes. FlatBuffers' verifier looks at where the length
+  /// of a list lies, not at where its elements do.
+  template <typename List> bool isReadable(const List *list, uint64_t each) {
+    if (!list || !spend(list->size(), each))
+      return false;
+    if (list->size() == 0 || reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0)
+      return true;
+    refuse(list->Data(), "[flatbuffer] the elements of a list do not lie on multiples of 8 bytes");
+    return false;
+  }
+
   std::string text(const flatbuffers::String *string) {
     if (!string || !spend(string->size(), 1))
       return {};
@@ -140,7 +151,7 @@ private:
   }
 
   template <typename T> std::vector<T> numbers(const flatbuffers::Vector<T> *vector) {
-    if (!vector || !spend(vector->size(), sizeof(T)))
+    if (!isReadable(vector, sizeof(T)))
       return {};
     return {vector->begin(), vector->end()};
   }

@@ -7,6 +7,7 @@
 #include "dsc/Plan/Print.h"
 #include "dsc/Support/Hash.h"
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -247,8 +248,9 @@ TEST(PlanRules, Instructions) {
 
 TEST(PlanRules, Schedule) {
   expectRule("[schedule] row 0 runs program 9 of", [](Plan &p) { p.schedule = {{9, 1}}; });
-  expectRule("[schedule] row 1 runs a program 0 times",
-             [](Plan &p) { p.schedule = {{0, 1}, {0, 0}}; });
+  expectRule("[schedule] row 1 runs a program 0 times", [](Plan &p) {
+    p.schedule = {{0, 1}, {0, 0}};
+  });
   expectRule("[schedule]", [](Plan &p) { p.schedule = {{0, (uint64_t{1} << 32) + 1}}; });
   expectRule("[init]", [](Plan &p) { p.variables[0].value = INFINITY; });
 }
@@ -291,4 +293,16 @@ TEST(Plan, RandomDamageNeverCrashes) {
   small.images[0].elf.resize(64);
   small.images[0].elf[56] = small.images[0].elf[57] = 0; // segments
   fuzz::mutate({serialize(small), good()}, 4000, fuzz::plan);
+}
+
+// Found by fuzzing: a list whose length lies where FlatBuffers want it and whose elements do not.
+TEST(Plan, ListsOffTheirAlignmentAreRefused) {
+  std::ifstream file(DSC_SOURCE_DIR "/test/Unit/Plan/Inputs/misaligned-list.plan",
+                     std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_EQ(bytes.size(), 5010u);
+  auto plan = deserialize(fuzz::repairPlan(bytes));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.status().message().find("[flatbuffer] the elements of a list"), std::string::npos)
+      << plan.status().message();
 }
