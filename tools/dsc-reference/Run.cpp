@@ -190,6 +190,10 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   if (Status status = stream->next(tokens.data(), labels.data(), record.countedTokens);
       !status.ok())
     return status;
+  for (const StateChange &change : stateChanges)
+    if (change.step == number)
+      interpreter.variables[change.variable] =
+          std::make_shared<Tensor>(Tensor::scalar(change.value));
   auto outcome = interpreter.runStep({{config.batch, config.seq}, {tokens.begin(), tokens.end()}},
                                      {{config.batch, config.seq}, {labels.begin(), labels.end()}});
   if (failed(outcome))
@@ -232,6 +236,19 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   return {};
 }
 
+Status ReferenceRun::readStateChanges() {
+  std::vector<std::string> names;
+  for (auto variable : module.getOps<ds::VariableOp>())
+    if ((variable.getRole() == ds::Role::StepState || variable.getRole() == ds::Role::Counter) &&
+        reference::shapeOf(variable.getType()).empty())
+      names.push_back(variable.getSymName().str());
+  auto changes = parseStateChanges(options.setState, names, steps);
+  if (!changes.ok())
+    return changes.status();
+  stateChanges = std::move(*changes);
+  return {};
+}
+
 Status ReferenceRun::train() {
   if (Status status = openData(); !status.ok())
     return status;
@@ -253,6 +270,8 @@ Status ReferenceRun::train() {
   if (options.steps >= 0)
     steps = options.steps;
   if (Status status = stream->checkSteps(steps); !status.ok())
+    return status;
+  if (Status status = readStateChanges(); !status.ok())
     return status;
   if (Status status = startWeights(spec.initFrom.value_or("")); !status.ok())
     return status;

@@ -9,6 +9,7 @@
 #include "dsc/Runtime/Checkpoint/HuggingFace.h"
 #include "dsc/Runtime/Data/BatchStream.h"
 #include "dsc/Runtime/Monitor/Evaluation.h"
+#include "dsc/Support/StateChange.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ namespace dsc {
 struct ReferenceOptions {
   int64_t steps = -1; ///< -1: as the spec says
   std::string log, save, weights;
+  std::vector<std::string> setState; ///< NAME=VALUE@STEP
 };
 
 /// From now on SIGINT and SIGTERM end the run after the running step; a second one ends it at once.
@@ -46,6 +48,7 @@ private:
   /// step.
   void refreshWorkingCopies();
   Status step(int64_t number, class StepLog *log, class Progress &progress);
+  Status readStateChanges();
   Status stopNumeric(int64_t number, const reference::Outcome &outcome);
   /// Over at most `evaluation.batches` batches; absent if nothing counts or a signal came.
   StatusOr<std::optional<EvaluationSum>> validationLoss();
@@ -61,6 +64,7 @@ private:
   std::unique_ptr<BatchStream> stream;
   std::unique_ptr<EvaluationStream> validation;
   std::optional<WeightSource> source;
+  std::vector<StateChange> stateChanges;
   int64_t steps = 0;
   int64_t validationBatches = 0;
   EarlyStopping stopping{0, 0};

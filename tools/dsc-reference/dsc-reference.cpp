@@ -27,6 +27,9 @@ static cl::opt<std::string>
 static cl::list<std::string> setFlag("set",
                                      cl::desc("Change a key of the spec, such as train.seed=7"),
                                      cl::value_desc("PATH=VALUE"), cl::cat(category));
+static cl::list<std::string>
+    setStateFlag("set-state", cl::desc("Give state such as loss_scale a value before a step"),
+                 cl::value_desc("NAME=VALUE@STEP"), cl::cat(category));
 static cl::opt<bool> evaluateFlag("evaluate",
                                   cl::desc("Loss over the validation data, no training"),
                                   cl::cat(category));
@@ -132,8 +135,11 @@ int main(int argc, char **argv) {
     return checkGradients(*module, "train") ? 0 : static_cast<int>(ErrorCode::Numeric);
 
   noteSignals();
-  ReferenceOptions options{stepsFlag.getNumOccurrences() ? stepsFlag : -1, logFlag, saveFlag,
-                           weightsFlag};
+  ReferenceOptions options{stepsFlag.getNumOccurrences() ? stepsFlag : -1,
+                           logFlag,
+                           saveFlag,
+                           weightsFlag,
+                           {setStateFlag.begin(), setStateFlag.end()}};
   ReferenceRun run(spec, *module, options);
   Status status = evaluateFlag ? run.evaluate() : run.train();
   std::fflush(stdout);

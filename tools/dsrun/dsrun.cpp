@@ -48,6 +48,12 @@ static void declare(CLI::App &app, Arguments &a) {
   app.add_option("--digest", a.run.digest, "file for hash and norm of every tensor in every step")
       ->group("Training");
 
+  app.add_option("--set-state", a.run.setState,
+                 "NAME=VALUE@STEP: give state such as loss_scale a value before a step, for tests "
+                 "and experiments")
+      ->allow_extra_args(false)
+      ->group("Training");
+
   app.add_flag("--evaluate", a.evaluate, "loss over the validation data")->group("Instead");
   app.add_option("--logits", a.logits, "write logits of --input to this .npy file")
       ->group("Instead");
@@ -118,6 +124,10 @@ int main(int argc, char **argv) {
   if (arguments.run.resume &&
       (arguments.evaluate || !arguments.logits.empty() || arguments.generateGiven))
     return usage("--resume continues training: it does not go with --evaluate, --logits or "
+                 "--generate");
+  if (!arguments.run.setState.empty() &&
+      (arguments.evaluate || !arguments.logits.empty() || arguments.generateGiven))
+    return usage("--set-state changes training: it does not go with --evaluate, --logits or "
                  "--generate");
   if (arguments.logits.empty() != arguments.input.empty())
     return usage("--logits=OUT.npy and --input=IDS.npy go together");

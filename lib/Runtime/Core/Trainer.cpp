@@ -11,7 +11,9 @@
 #include "dsc/Runtime/Core/WorkingCopies.h"
 #include "dsc/Runtime/Monitor/Evaluation.h"
 #include "dsc/Runtime/Monitor/Progress.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/Numbers.h"
+#include "dsc/Support/StateChange.h"
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -36,6 +38,8 @@ public:
 private:
   Status open();
   Status decideSteps();
+  Status readStateChanges();
+  void changeState(int64_t number);
   Status startOrResume();
   Status openLogs();
   Status catchUp();
@@ -63,6 +67,7 @@ private:
   bool evaluationDue = false; ///< that of step `done` was left out because of a signal
   std::optional<CheckpointInfo> resumed;
   std::vector<std::string> notes;
+  std::vector<StateChange> stateChanges;
   std::optional<EarlyStopping> stopping;
   std::unique_ptr<RunLogs> logs;
   std::unique_ptr<Digest> digest;
@@ -124,6 +129,31 @@ Status Trainer::decideSteps() {
   return stream->checkSteps(steps);
 }
 
+/// What --set-state names: scalars that steps carry on, by their roles.
+Status Trainer::readStateChanges() {
+  std::vector<std::string> names;
+  const nlohmann::json *fixed = findSetting(session.spec(), "train.fp16.loss_scale");
+  bool fixedScale = fixed && fixed->is_number() && *fixed != 0;
+  for (const Variable &variable : executor.plan().variables)
+    if ((variable.role == Kind::StepState || variable.role == Kind::Counter) &&
+        variable.dtype == DType::F64 && variable.shape.empty() &&
+        !(fixedScale && variable.name.starts_with("loss_scale.")))
+      names.push_back(variable.name);
+  auto changes = parseStateChanges(session.options().setState, names, steps);
+  if (!changes.ok())
+    return changes.status();
+  stateChanges = std::move(*changes);
+  return {};
+}
+
+void Trainer::changeState(int64_t number) {
+  const auto &variables = executor.plan().variables;
+  for (const StateChange &change : stateChanges)
+    for (size_t i = 0; i < variables.size(); ++i)
+      if (change.step == number && variables[i].name == change.variable)
+        std::memcpy(executor.variable(i), &change.value, sizeof change.value);
+}
+
 TrainingPoint Trainer::pointAfter(int64_t number) const {
   // The order of a replay does not depend on how many rows it has.
   int64_t windows = stream->isReplay() ? 0 : stream->windowsPerEpoch();
@@ -145,7 +175,8 @@ Status Trainer::startOrResume() {
       refreshWorkingCopies(session.executor());
       done = resumed->step;
       evaluationDue = resumed->evaluationDue;
-      stream->seek({resumed->epoch, resumed->batch});
+      if (DSC_FAULT(82, true, false))
+        stream->seek({resumed->epoch, resumed->batch});
       for (const auto &[step, loss] : resumed->evaluations)
         stopping->note(step, loss);
       return {};
@@ -235,6 +266,7 @@ Status Trainer::step(int64_t number) {
   if (Status status = stream->next(window->tokens(), window->labels(), record.countedTokens);
       !status.ok())
     return status;
+  changeState(number);
   Outcome outcome = window->run();
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (outcome == Outcome::NotFinite)
@@ -311,6 +343,8 @@ Status Trainer::run() {
   if (Status status = open(); !status.ok())
     return status;
   if (Status status = decideSteps(); !status.ok())
+    return status;
+  if (Status status = readStateChanges(); !status.ok())
     return status;
   auto opened = Checkpointing::open(session);
   if (!opened.ok())

@@ -15,6 +15,7 @@ struct RunOptions {
   int threads = 0;
   std::string log, save, weights, isa, digest, root;
   std::vector<std::string> set;
+  std::vector<std::string> setState; ///< NAME=VALUE@STEP
   bool poison = false, resume = false;
   std::string version; ///< of this program
 };
