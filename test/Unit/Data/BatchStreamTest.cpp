@@ -166,6 +166,53 @@ TEST(Data, SeekContinuesTheSameOrder) {
   }
 }
 
+/// First ids of the rows of `batches` batches from where `stream` stands.
+static std::vector<int32_t> startsOf(BatchStream &stream, const DataConfig &config, int batches) {
+  std::vector<int32_t> starts;
+  for (int b = 0; b < batches; ++b) {
+    Batch batch = emptyBatch(config);
+    EXPECT_TRUE(stream.next(batch.tokens.data(), batch.labels.data(), batch.counted).ok());
+    for (int64_t row = 0; row < config.batch; ++row)
+      starts.push_back(batch.tokens[static_cast<size_t>(row * config.seq)]);
+  }
+  return starts;
+}
+
+// 64 samples, stopped at 20: what follows is what would have followed, and the epoch has each
+// sample once.
+TEST(Data, DO_01_AResumedEpochGoesOnInItsOrder) {
+  TempFolder temp;
+  DataConfig config = uint16Config(temp, 64 * 4 + 1, 4, 4);
+  auto straight = BatchStream::open(config), stopped = BatchStream::open(config),
+       resumed = BatchStream::open(config);
+  std::vector<int32_t> whole = startsOf(**straight, config, 16);
+  std::vector<int32_t> parts = startsOf(**stopped, config, 5);
+  (*resumed)->seek((*stopped)->position());
+  std::vector<int32_t> rest = startsOf(**resumed, config, 11);
+  parts.insert(parts.end(), rest.begin(), rest.end());
+  EXPECT_EQ(parts, whole);
+  std::sort(parts.begin(), parts.end());
+  for (int32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(parts[static_cast<size_t>(i)], 4 * i);
+}
+
+// Windows of 4 micro-batches of 2: after 5 updates 40 samples have been seen, and the next is
+// number 40 of the order.
+TEST(Data, DO_03_PositionsCountWholeWindows) {
+  TempFolder temp;
+  DataConfig config = uint16Config(temp, 64 * 4 + 1, 8, 4);
+  config.microBatch = 2;
+  DataConfig single = config;
+  single.batch = single.microBatch = 1;
+  auto stream = BatchStream::open(config), resumed = BatchStream::open(config),
+       samples = BatchStream::open(single);
+  startsOf(**stream, config, 5);
+  (*resumed)->seek((*stream)->position());
+  std::vector<int32_t> order = startsOf(**samples, single, 64),
+                       next = startsOf(**resumed, config, 1);
+  EXPECT_EQ(next, std::vector<int32_t>(order.begin() + 40, order.begin() + 48));
+}
+
 TEST(Data, SeveralFilesNeverShareAWindow) {
   TempFolder temp;
   DataConfig config = uint16Config(temp, 10, 2, 4);

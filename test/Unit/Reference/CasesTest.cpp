@@ -331,6 +331,49 @@ TEST(Cases, LR01_DeepSpeedFormulas) {
     }
 }
 
+/// Rate of DeepSpeed's schedulers after `iteration` batches, from their source
+/// (deepspeed/runtime/lr_schedules.py) in its own terms: gamma, the share of the way from the least
+/// to the greatest rate, or a ratio of the optimizer's rate.
+static double deepSpeedRate(const std::string &type, bool linear, int iteration, int warmup,
+                            int total, double most, double least, double start) {
+  int steps = std::max(2, warmup);
+  double gamma =
+      linear ? static_cast<double>(iteration) / steps : std::log1p(iteration) / std::log(steps);
+  bool rising = iteration < steps;
+  if (type == "warmup_cosine_lr") {
+    if (rising)
+      return most * (start + gamma * (1 - start));
+    double progress = std::min(1.0, (iteration - steps + 1.0) / std::max(1, total - steps));
+    return most * std::max(0.0, least + (1 - least) * (1 + std::cos(M_PI * progress)) / 2);
+  }
+  if (!rising)
+    gamma = type == "warmup_lr"
+                ? 1
+                : std::max(0.0,
+                           (total - iteration) / std::max(1.0, static_cast<double>(total - steps)));
+  return least + (most - least) * gamma;
+}
+
+// DeepSpeed's schedules over lengths long and short, warm-ups of none and beyond the end among
+// them.
+TEST(Cases, LR01_DeepSpeedSchedulesAgree) {
+  for (std::string type : {"warmup_lr", "warmup_decay_lr", "warmup_cosine_lr"})
+    for (bool linear : {false, true})
+      for (auto [warmup, total] :
+           {std::pair(0, 9), {1, 9}, {2, 9}, {5, 9}, {8, 9}, {9, 9}, {12, 9}, {1000, 5000}})
+        for (int t :
+             {0, 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 700, 999, 1000, 3000, 4998, 4999, 5000, 9000}) {
+          std::optional<double> start;
+          if (type == "warmup_cosine_lr")
+            start = 0.1;
+          double wanted = deepSpeedRate(type, linear, t, warmup, total, 3, 0.05, 0.1);
+          EXPECT_NEAR(
+              rateAt(type + (linear ? " {linear_warmup}" : ""), t, warmup, total, 3, 0.05, start),
+              wanted, 1e-12)
+              << type << " " << linear << " " << warmup << " " << total << " " << t;
+        }
+}
+
 // 1 / sqrt(t) from where warm-up ends; constant and then a line.
 TEST(Cases, LR01_InverseSquareRootAndStableDecay) {
   for (int t = 2; t < 200; ++t)

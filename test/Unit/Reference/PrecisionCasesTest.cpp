@@ -197,3 +197,72 @@ TEST(PrecisionCases, MP_19_SumsOfHalvesAreTakenInF32) {
                  .text = "ds.token_mean $0, $1 : (#0, #1) -> @0"},
                 {filled({8192}, 10), Tensor::scalar(8192)}, each(10));
 }
+
+// A floor below 1: a gradient of 1e5, beyond f16, is skipped once at scale 1, and held at 1/2.
+TEST(PrecisionCases, MP_03_TheFloorMayLieBelowOne) {
+  double scale = 1, good = 0, used = 0, floored = 0;
+  OpCase update{.label = "",
+                .operands = std::vector<std::string>(11, "f64"),
+                .results = {"f64", "f64", "f64", "f64"},
+                .text =
+                    "ds.loss_scale_update $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10 : (#0, #1, "
+                    "#2, #3, #4, #5, #6, #7, #8, #9, #10) -> (@0, @1, @2, @3)"};
+  for (int step = 0; step < 4; ++step) {
+    double stored = roundToHalf(1e5 * scale);
+    EXPECT_EQ(std::isfinite(stored), step > 0);
+    EXPECT_EQ(scale, step == 0 ? 1 : 0.5);
+    if (step > 0)
+      EXPECT_NEAR(stored / scale, 1e5, 1e5 * 0x1p-11);
+    auto scalar = [](double value) { return Tensor::scalar(value); };
+    Tensors next;
+    runEverywhere(update,
+                  {scalar(7), scalar(1), scalar(stored), scalar(scale), scalar(good), scalar(used),
+                   scalar(floored), scalar(1000), scalar(1), scalar(0x1p-5), scalar(0x1p32)},
+                  [&](const Tensors &results) {
+                    if (!next.empty())
+                      for (int i = 0; i < 4; ++i)
+                        EXPECT_EQ(results[i].item(), next[i].item());
+                    next = results;
+                  });
+    ASSERT_EQ(next.size(), 4u);
+    scale = next[0].item(), good = next[1].item(), used = next[2].item(), floored = next[3].item();
+  }
+  EXPECT_EQ(good, 3);
+}
+
+// Values are unit vectors, so that an output row is the row of probabilities: it adds up to 1 over
+// what a position may see, and is exactly 0 elsewhere, however large the scores there are.
+TEST(PrecisionCases, AT_08_ProbabilitiesAddUpOverWhatIsSeen) {
+  for (std::string type : {"f32", "f16", "bf16"}) {
+    const int64_t length = 24;
+    OpCase attention{
+        .label = "",
+        .operands = {"1x24x72x" + type},
+        .results = {"1x24x24x" + type, "1x1x24xf32"},
+        .text = "ds.attention $0 {heads = 1 : i64, scale = 0.25 : f64} : (#0) -> (@0, @1)"};
+    Tensor qkv = filled({1, length, 3 * length}, 0);
+    for (int64_t i = 0; i < length; ++i) {
+      for (int64_t c = 0; c < length; ++c) {
+        qkv[i * 3 * length + c] = std::ldexp(static_cast<double>((7 * i + 3 * c) % 9 - 4), -2);
+        qkv[i * 3 * length + length + c] =
+            std::ldexp(static_cast<double>((5 * i + c) % 11 - 5), -2);
+      }
+      qkv[i * 3 * length + 2 * length + i] = 1;
+    }
+    double bound = type == "f32" ? 1e-6 : type == "f16" ? 24 * 0x1p-11 : 24 * 0x1p-8;
+    runEverywhere(attention, {qkv}, [&](const Tensors &results) {
+      for (int64_t i = 0; i < length; ++i) {
+        double sum = 0;
+        for (int64_t j = 0; j < length; ++j) {
+          double p = results[0][i * length + j];
+          sum += p;
+          if (j > i)
+            ASSERT_EQ(p, 0) << i << " " << j;
+          else
+            ASSERT_GT(p, 0) << i << " " << j;
+        }
+        ASSERT_NEAR(sum, 1, bound) << i;
+      }
+    });
+  }
+}

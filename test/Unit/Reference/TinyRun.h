@@ -6,6 +6,7 @@
 #include "dsc/Frontend/Spec.h"
 #include "dsc/Passes/Import.h"
 #include "dsc/Passes/Pipelines.h"
+#include "dsc/Plan/Plan.h"
 #include "dsc/Reference/Interpreter.h"
 #include "dsc/Runtime/Checkpoint/Initializer.h"
 #include "mlir/Pass/PassManager.h"
@@ -34,6 +35,11 @@ struct TinyRun {
     TrainingOptions training;
     setTrainingOptions(spec, training);
     buildTrainingPipeline(passes, training);
+    if (spec.train.precision != Precision::F32) {
+      PrecisionOptions precision;
+      setPrecisionOptions(spec, precision);
+      buildPrecisionPipeline(passes, precision);
+    }
     if (!module || failed(passes.run(*module)))
       return;
     interpreter = std::make_unique<reference::Interpreter>(*module);
@@ -44,6 +50,14 @@ struct TinyRun {
       fillNormal(1, variable.getSymName().str(), 0.3, 0, tensor.count(), tensor.values.data());
       set(variable.getSymName().str(), std::move(tensor));
     }
+    for (auto variable : module->getOps<ds::VariableOp>())
+      if (variable.getRole() == ds::Role::WorkingCopy) {
+        std::string name = variable.getSymName().str();
+        reference::Tensor copy =
+            *interpreter->variables.at(name.substr(plan::workingCopyPrefix.size()));
+        reference::roundToType(copy, variable.getType());
+        set(name, std::move(copy));
+      }
   }
 
   bool ok() const { return interpreter != nullptr; }
