@@ -7,6 +7,7 @@
 #include "Generators.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -235,7 +236,8 @@ void BackwardKernel::emitScores(KernelBuilder &b, Value first, Value key, Value 
       for (int64_t c = 0; c < 2; ++c) {
         Value value = tile[r * 2 + c];
         if (!drops)
-          value = b.mul(b.loadVector(probabilities.memory, place(r, c)), b.sub(value, delta[c]));
+          value = b.mul(b.loadVector(probabilities.memory, place(r, c)),
+                        DSC_FAULT(48, b.sub(value, delta[c]), value));
         b.storeVector(value, scoreGradients.memory, place(r, c));
       }
   });
@@ -349,7 +351,7 @@ void BackwardKernel::storeKeys(KernelBuilder &b, Value from, int64_t part, bool 
     Value row = b.linear(key, 3 * shape.model(), b.add(qkvBase, b.index(part * shape.model())));
     for (int64_t channel = 0; channel < shape.width; channel += shape.lanes) {
       Value x = b.loadVector(from, b.linear(key, shape.paddedWidth(), b.index(channel)));
-      if (scaled)
+      if (DSC_FAULT(47, scaled, false))
         x = b.mul(x, b.splat(shape.scale));
       b.storeLanes(x, result, b.add(row, b.index(channel)),
                    std::min(shape.lanes, shape.width - channel));

@@ -1,5 +1,6 @@
 //===- AttentionTile.cpp - what the two attention kernels share ------------===//
 #include "AttentionTile.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -143,7 +144,7 @@ void AttentionMask::forPairs(KernelBuilder &b, Value query, Value firstKey, Valu
   Type integer = b.builder().getI32Type();
   int64_t lanes = b.lanes(), perRow = AttentionShape::wholeCounters(shape.length) / 4;
   // Counters of a row follow each other, so those of a lane are perRow apart from its neighbour's.
-  Value row = b.linear(head, shape.length, query);
+  Value row = b.linear(DSC_FAULT(50, head, b.index(0)), shape.length, query);
   Value rowStart = b.convert(b.linear(row, perRow, b.div(firstKey, b.index(4))), integer);
   Value index = b.broadcast(b.add(key.sample, b.convert(sample, integer)), lanes);
   Value step = b.broadcast(key.step, lanes), stream = b.broadcast(key.stream, lanes);
@@ -164,5 +165,7 @@ Value dsc::causalMask(KernelBuilder &b, Value first, int64_t vector, Value key) 
   Value lane = laneNumbers(b, vector * lanes);
   // key - first <= lane
   Value distance = b.broadcast(b.convert(b.sub(key, first), b.builder().getI32Type()), lanes);
-  return arith::CmpIOp::create(b.builder(), b.loc(), arith::CmpIPredicate::sle, distance, lane);
+  return arith::CmpIOp::create(b.builder(), b.loc(),
+                               DSC_FAULT(49, arith::CmpIPredicate::sle, arith::CmpIPredicate::slt),
+                               distance, lane);
 }

@@ -5,6 +5,7 @@
 #include "Generators.h"
 #include "KernelBuilder.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -51,7 +52,8 @@ class BiasGradGenerator final : public KernelGenerator {
         sums = addStored();
       else
         sums = b.ifElse(
-            b.equal(row, b.index(0)), [&] { return sums; }, addStored);
+            DSC_FAULT(44, b.equal(row, b.index(0)), b.equal(row, row)), [&] { return sums; },
+            addStored);
       for (int64_t v = 0; v < vectors; ++v)
         b.storeLanes(sums[v], result, at(column, v), count(v));
     };

@@ -4,6 +4,7 @@
 #include "ElementLoop.h"
 #include "Generators.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -66,7 +67,8 @@ public:
       b.forVectors(range.count, [&](Value at, Value mask) {
         Value sum = b.add(b.loadVector(out, b.add(to, at), mask),
                           b.loadVector(gradient, b.add(from, at), mask));
-        b.storeVector(sum, out, b.add(to, at), mask);
+        b.storeVector(DSC_FAULT(54, sum, b.loadVector(gradient, b.add(from, at), mask)), out,
+                      b.add(to, at), mask);
       });
     });
     b.finish();
@@ -89,11 +91,12 @@ public:
     b.forRange(b.begin(), used, 1, [&](Value row) {
       b.forVectors(columns, [&](Value at, Value mask) {
         Value place = b.linear(row, columns, at);
-        Carried sum =
-            b.forRange(b.index(0), b.index(batch), 1, {b.splat(0)}, [&](Value i, ValueRange sums) {
-              Value x = b.loadVector(gradient, b.linear(i, length * columns, place), mask);
-              return Carried{b.add(sums[0], x)};
-            });
+        Carried sum = b.forRange(b.index(DSC_FAULT(55, 0, 1)), b.index(batch), 1, {b.splat(0)},
+                                 [&](Value i, ValueRange sums) {
+                                   Value x = b.loadVector(
+                                       gradient, b.linear(i, length * columns, place), mask);
+                                   return Carried{b.add(sums[0], x)};
+                                 });
         b.storeVector(sum[0], out, place, mask);
       });
     });

@@ -5,6 +5,7 @@
 #include "Matmul.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -72,7 +73,7 @@ class LinearGenerator final : public MatmulGenerator {
     epilogue.heavy = activation != ds::Activation::None;
     if (bias || residual || epilogue.heavy)
       epilogue.finish = [&](KernelBuilder &, Value sum, Value column, Value offset, int64_t count) {
-        if (bias)
+        if (DSC_FAULT(57, bool(bias), bias && !residual))
           sum = b.add(sum, b.loadLanes(bias, column, count));
         if (pre)
           b.storeLanes(sum, pre, offset, count);
@@ -126,7 +127,7 @@ class LinearWeightGradGenerator final : public MatmulGenerator {
     auto linear = cast<ds::LinearWeightGradOp>(op);
     KernelBuilder b(kernel, target);
     MatmulEpilogue epilogue;
-    epilogue.accumulate = static_cast<bool>(linear.getInit());
+    epilogue.accumulate = DSC_FAULT(56, static_cast<bool>(linear.getInit()), false);
     bool transposed = linear.getTransposeWeight();
     emit(b, op, transposed ? 1 : 0, transposed ? 0 : 1, resultArgument[0], epilogue);
   }

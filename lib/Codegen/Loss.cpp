@@ -6,6 +6,7 @@
 #include "Generators.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -95,7 +96,7 @@ private:
         },
         [&](Value x, Value y) { return b.add(x, y); });
     Value rescale = b.convert(emitExpFlushed(b, b.sub(state[0], largest)), b.f64Type());
-    Carried next{largest, b.add(b.mul(state[1], rescale),
+    Carried next{largest, b.add(DSC_FAULT(52, b.mul(state[1], rescale), state[1]),
                                 b.convert(b.reduceAdd(blockSums[0]), b.f64Type()))};
     if (sumsElements)
       next.push_back(b.add(state[2], b.convert(b.reduceAdd(blockSums[1]), b.f64Type())));
@@ -124,7 +125,7 @@ public:
       share = b.convert(b.div(smoothing, b.f64(static_cast<double>(columns))), b.f32Type());
     }
     auto aboveShare = [&](Value p) {
-      if (!share)
+      if (DSC_FAULT(51, !share, true))
         return p;
       return b.sub(p, isa<VectorType>(p.getType()) ? b.broadcast(share) : share);
     };
@@ -179,7 +180,7 @@ class CountGenerator : public ScalarLossGenerator {
         b, elementsOf(op->getOperand(0)), {zero},
         [&](Value at, Value mask, ValueRange sums) {
           Value labels = b.loadVector(b.flat(0), at, mask);
-          Value found = b.select(isCounted(b, labels), one, zero);
+          Value found = DSC_FAULT(53, b.select(isCounted(b, labels), one, zero), one);
           return Carried{b.add(sums[0], mask ? b.select(mask, found, zero) : found)};
         },
         [&](Value x, Value y) { return b.add(x, y); })[0];

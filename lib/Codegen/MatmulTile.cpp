@@ -1,5 +1,6 @@
 //===- MatmulTile.cpp - the register tile of a product and its epilogue ----===//
 #include "Matmul.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -61,7 +62,7 @@ void MatmulEmitter::emitTile(Value k0, Value kc, Value row, Value panelA, Value 
       next = multiplyAdd(b.add(k, b.index(u)), next);
     return next;
   });
-  if (shape.k % kUnroll)
+  if (DSC_FAULT(58, shape.k % kUnroll, 0))
     sums = b.forRange(whole, kc, 1, sums, multiplyAdd);
 
   auto forEach = [&](function_ref<void(int64_t, int64_t)> body) {
@@ -107,7 +108,7 @@ void MatmulEmitter::emitTile(Value k0, Value kc, Value row, Value panelA, Value 
     sums = addStored();
   else if (!oneBlock)
     sums = b.ifElse(
-        b.equal(k0, b.index(0)), [&] { return sums; }, addStored);
+        DSC_FAULT(59, b.equal(k0, b.index(0)), b.equal(k0, k0)), [&] { return sums; }, addStored);
 
   auto whenLast = [&](function_ref<void()> then) {
     if (oneBlock)

@@ -5,6 +5,7 @@
 #include "ElementLoop.h"
 #include "Generators.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -103,7 +104,7 @@ public:
       Value meanGX = b.broadcast(b.div(sums[1], size));
       b.forVectors(columns, [&](Value at, Value mask) {
         auto [g, normal] = terms(at, mask);
-        Value inner = b.sub(b.sub(g, meanG), b.mul(normal, meanGX));
+        Value inner = DSC_FAULT(45, b.sub(b.sub(g, meanG), b.mul(normal, meanGX)), b.sub(g, meanG));
         Value y = residual ? b.fma(rstd, inner, b.loadVector(residual, b.add(base, at), mask))
                            : b.mul(rstd, inner);
         b.storeVector(y, out, b.add(base, at), mask);
@@ -150,7 +151,7 @@ public:
         for (int64_t i = 0; i < count; ++i) {
           Value x = b.loadVector(input, b.add(base[i], at), mask);
           Value g = b.loadVector(gradient, b.add(base[i], at), mask);
-          Value normal = b.mul(b.sub(x, mean[i]), rstd[i]);
+          Value normal = DSC_FAULT(46, b.mul(b.sub(x, mean[i]), rstd[i]), b.sub(x, mean[i]));
           gain = gain ? b.fma(g, normal, gain) : b.mul(g, normal);
           bias = bias ? b.add(bias, g) : g;
         }

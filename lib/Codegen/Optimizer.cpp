@@ -6,6 +6,7 @@
 #include "Generators.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -39,14 +40,16 @@ public:
     Value t = b.add(b.convert(scalar(b, 9), b.builder().getI64Type()),
                     b.constant(b.builder().getI64Type(), 1));
     Value correction1 = b.sub(one, emitPower(b, beta1, t));
-    Value correction2 = b.sub(one, emitPower(b, beta2, t));
+    Value later = DSC_FAULT(61, t, b.add(t, b.constant(b.builder().getI64Type(), 1)));
+    Value correction2 = b.sub(one, emitPower(b, beta2, later));
     Value clip = spread(b, scalar(b, 4)), eps = spread(b, scalar(b, 8));
     Value toward1 = spread(b, b.sub(one, beta1)), toward2 = spread(b, b.sub(one, beta2));
     Value step = spread(b, b.div(rate, correction1));
     Value unbias2 = spread(b, b.div(one, correction2));
     Value decay;
     if (adam.getDecay())
-      decay = spread(b, adam.getDecoupled() ? b.mul(rate, scalar(b, 10)) : scalar(b, 10));
+      decay = spread(b, DSC_FAULT(62, adam.getDecoupled(), false) ? b.mul(rate, scalar(b, 10))
+                                                                  : scalar(b, 10));
 
     forElements(b, elementsOf(op->getResult(0)), [&](Value at, Value mask) {
       Value w = b.loadVector(b.flat(0), at, mask);
@@ -86,7 +89,8 @@ public:
       if (decay)
         g = b.fma(decay, w, g);
       Value velocity = b.fma(momentum, b.loadVector(b.flat(2), at, mask), g);
-      Value step = sgd.getNesterov() ? b.fma(momentum, velocity, g) : velocity;
+      Value step =
+          sgd.getNesterov() ? b.fma(momentum, velocity, DSC_FAULT(63, g, velocity)) : velocity;
       w = b.fma(rate, step, w);
       b.storeVector(w, b.flat(resultArgument[0]), at, mask);
       if (sgd.getNewHalf())
@@ -117,7 +121,8 @@ public:
       if (decay)
         change = b.fma(decay, w, change);
       b.storeVector(b.sub(w, change), b.flat(resultArgument[0]), at, mask);
-      b.storeVector(b.fma(toward2, distance, m), b.flat(resultArgument[1]), at, mask);
+      b.storeVector(b.fma(DSC_FAULT(64, toward2, toward1), distance, m), b.flat(resultArgument[1]),
+                    at, mask);
     });
     b.finish();
   }
@@ -185,7 +190,8 @@ public:
     Value lower = b.neg(bound);
     forElements(b, elementsOf(op->getResult(0)), [&](Value at, Value mask) {
       Value g = b.loadVector(b.flat(0), at, mask);
-      b.storeVector(b.max(lower, b.min(bound, g)), b.flat(resultArgument[0]), at, mask);
+      b.storeVector(DSC_FAULT(65, b.max(lower, b.min(bound, g)), b.min(bound, g)),
+                    b.flat(resultArgument[0]), at, mask);
     });
     b.finish();
   }

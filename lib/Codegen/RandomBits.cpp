@@ -1,5 +1,6 @@
 //===- RandomBits.cpp - Philox 4x32-10 and masks of dropout ----------------===//
 #include "RandomBits.h"
+#include "dsc/Support/Fault.h"
 #include <cmath>
 
 using namespace mlir;
@@ -55,5 +56,6 @@ Value DropoutMask::ones(KernelBuilder &b, Value word) const {
 
 Value dsc::emitDropped(KernelBuilder &b, Value x, Value ones, double scale) {
   Value zero = b.constant(x.getType(), 0);
-  return b.select(b.less(zero, ones), b.mul(x, b.constant(x.getType(), scale)), zero);
+  return b.select(b.less(zero, ones), b.mul(x, b.constant(x.getType(), DSC_FAULT(73, scale, 1.0))),
+                  zero);
 }

@@ -4,6 +4,7 @@
 #include "Generators.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/Schedules.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -96,7 +97,7 @@ private:
       Value sum = b.add(b.load(from, first), b.load(from, b.add(first, b.index(1))));
       b.store(sum, to, i);
     });
-    b.ifThen(b.less(b.add(pairs, pairs), count),
+    b.ifThen(b.less(DSC_FAULT(72, b.add(pairs, pairs), count), count),
              [&] { b.store(b.load(from, b.add(pairs, pairs)), to, pairs); });
   }
 
@@ -155,7 +156,7 @@ public:
 class ClipFactorGenerator : public ScalarGenerator {
   Value value(KernelBuilder &b, Operation *) const override {
     Value norm = scalar(b, 0), limit = scalar(b, 1), one = b.f64(1), zero = b.f64(0);
-    Value factor = b.min(b.div(limit, norm), one);
+    Value factor = DSC_FAULT(67, b.min(b.div(limit, norm), one), b.div(limit, norm));
     factor = b.select(b.equal(limit, zero), one, factor);
     return b.select(b.equal(norm, zero), one, factor);
   }
@@ -180,7 +181,7 @@ class LearningRateGenerator : public ScalarGenerator {
       rate = fallen(b.sub(one, b.div(since, b.sub(total, warmup))));
       break;
     case ds::Schedule::Cosine:
-      rate = fallen(halfCosine(b, b.div(since, b.sub(total, warmup))));
+      rate = fallen(halfCosine(b, b.div(since, DSC_FAULT(69, b.sub(total, warmup), total))));
       break;
     case ds::Schedule::InverseSqrt: {
       Value scale = scalar(b, 5);
@@ -196,7 +197,7 @@ class LearningRateGenerator : public ScalarGenerator {
     default:
       break;
     }
-    Value rising = b.div(b.mul(peak, b.add(t, one)), warmup);
+    Value rising = b.div(b.mul(peak, DSC_FAULT(68, b.add(t, one), t)), warmup);
     return b.select(b.less(t, warmup), rising, rate);
   }
 
@@ -275,7 +276,7 @@ public:
       Value finite = b.bitAnd(b.equal(b.sub(loss, loss), zero), b.equal(b.sub(norm, norm), zero));
       Value empty = b.equal(count, zero);
 
-      Value spent = b.less(b.add(used, one), hysteresis); // hysteresis is left
+      Value spent = b.less(DSC_FAULT(70, b.add(used, one), used), hysteresis); // hysteresis is left
       Value halved = b.select(spent, scale, b.max(b.div(scale, two), floor));
       Value usedMore = b.select(spent, b.add(used, one), used);
       Value atFloor = b.select(b.less(floor, scale), zero, b.add(floored, one));
@@ -286,7 +287,8 @@ public:
           arith::FPToSIOp::create(b.builder(), b.loc(), b.builder().getI64Type(), quotient);
       whole = arith::SIToFPOp::create(b.builder(), b.loc(), b.f64Type(), whole);
       Value grow = b.equal(b.mul(whole, window), next);
-      Value grown = b.select(grow, b.min(b.mul(scale, two), cap), scale);
+      Value grown =
+          b.select(grow, DSC_FAULT(71, b.min(b.mul(scale, two), cap), b.mul(scale, two)), scale);
       Value usedLess = update.getConsecutive() ? zero : b.select(grow, zero, used);
 
       Value results[] = {b.select(finite, grown, halved), b.select(finite, next, zero),
@@ -308,7 +310,8 @@ class ScaleRateGenerator : public ScalarGenerator {
 class TrustRatioGenerator : public ScalarGenerator {
   Value value(KernelBuilder &b, Operation *) const override {
     Value weight = scalar(b, 0), direction = scalar(b, 1), one = b.f64(1), zero = b.f64(0);
-    Value ratio = b.max(scalar(b, 2), b.min(b.div(weight, direction), scalar(b, 3)));
+    Value ratio = b.max(scalar(b, 2), DSC_FAULT(66, b.min(b.div(weight, direction), scalar(b, 3)),
+                                                b.div(weight, direction)));
     ratio = b.select(b.less(zero, weight), ratio, one);
     return b.select(b.less(zero, direction), ratio, one);
   }

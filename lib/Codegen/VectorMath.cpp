@@ -4,6 +4,7 @@
 // reductions stay exact because the high part of ln 2 has 9 bits.
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -218,7 +219,7 @@ Value dsc::emitActivationGrad(KernelBuilder &b, ds::Activation function, Value x
   case ds::Activation::GeluTanh: {
     // s + x s (1 - s) 2 u', where 1 - s = e s
     Logistic l = geluLogistic(b, x);
-    Value slope = b.fma(b.mul(x, x), b.constant(type, 6 * sqrtTwoOverPi * cubic),
+    Value slope = b.fma(b.mul(x, x), b.constant(type, DSC_FAULT(60, 6, 0) * sqrtTwoOverPi * cubic),
                         b.constant(type, 2 * sqrtTwoOverPi));
     Value rest = b.mul(b.mul(l.e, l.s), b.mul(x, slope));
     return b.fma(rest, l.s, l.s);

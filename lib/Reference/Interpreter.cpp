@@ -4,6 +4,7 @@
 // runOp.
 #include "dsc/Reference/Interpreter.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/HalfFloat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,7 +20,7 @@ void reference::roundToType(Tensor &tensor, Type type) {
   if (element.isF16())
     for (double &value : tensor.values)
       value = roundToHalf(value);
-  else if (element.isBF16())
+  else if (DSC_FAULT(74, element.isBF16(), false))
     for (double &value : tensor.values)
       value = roundToBfloat(value);
 }
@@ -124,7 +125,8 @@ FailureOr<Outcome> Interpreter::runStep(Tensor tokens, Tensor labels) {
       for (BlockArgument argument : program.getArguments()) {
         auto given = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ds.name");
         bool isLabels = given ? given.getValue() == "labels" : argument.getArgNumber() == 1;
-        arguments.push_back(rowsOf(isLabels ? labels : tokens, part * share, share));
+        arguments.push_back(rowsOf(isLabels ? labels : tokens,
+                                   DSC_FAULT(75, part, isLabels ? 0 : part) * share, share));
       }
       std::string before = succeeded(outcome) ? outcome->firstNonFinite : std::string();
       outcome = run(name, std::move(arguments));

@@ -1,5 +1,6 @@
 //===- Norm.cpp - float64 reference of Ops/Norm.td -------------------------===//
 #include "Functions.h"
+#include "dsc/Support/Fault.h"
 #include <cmath>
 
 using namespace dsc;
@@ -19,7 +20,7 @@ void reference::evaluate(ds::LayerNormOp op, Evaluation &at) {
     mean[i] = sum / width;
     for (int64_t j = 0; j < width; ++j)
       squares += (x[j] - mean[i]) * (x[j] - mean[i]);
-    rstd[i] = 1 / std::sqrt(squares / width + eps);
+    rstd[i] = 1 / std::sqrt(squares / width + DSC_FAULT(76, eps, 0.0));
     for (int64_t j = 0; j < width; ++j)
       result.row(i)[j] = (x[j] - mean[i]) * rstd[i] * gain[j] + bias[j];
   }

@@ -1,5 +1,6 @@
 //===- Optimizer.cpp - float64 reference of Ops/Optimizer.td ---------------===//
 #include "Functions.h"
+#include "dsc/Support/Fault.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +14,7 @@ void reference::evaluate(ds::AdamUpdateOp op, Evaluation &at) {
   double clip = at(op.getClip()).item(), rate = at(op.getRate()).item();
   double beta1 = at(op.getBeta1()).item(), beta2 = at(op.getBeta2()).item();
   double eps = at(op.getEps()).item(), decay = op.getDecay() ? at(op.getDecay()).item() : 0;
-  double t = at(op.getUpdates()).item() + 1;
+  double t = at(op.getUpdates()).item() + DSC_FAULT(77, 1, 2);
   double correction1 = 1 - std::pow(beta1, t), correction2 = 1 - std::pow(beta2, t);
   Tensor &newWeight = at.result(op.getNewWeight());
   Tensor &newM = at.result(op.getNewM()), &newV = at.result(op.getNewV());

@@ -1,5 +1,6 @@
 //===- Attention.cpp - verifiers, gradients and costs of Ops/Attention.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Support/Fault.h"
 #include <cmath>
 
 using namespace mlir;
@@ -61,9 +62,10 @@ LogicalResult AttentionOp::buildBackward(OpBuilder &builder, ValueRange resultGr
                                          SmallVectorImpl<Value> &gradients) {
   if (resultGradients[1])
     return emitOpError("lse takes no gradient");
-  gradients.push_back(AttentionGradOp::create(builder, getLoc(), getQkv().getType(),
-                                              resultGradients[0], getQkv(), getResult(), getLse(),
-                                              getKey(), getHeads(), getScale(), getDropout()));
+  gradients.push_back(
+      AttentionGradOp::create(builder, getLoc(), getQkv().getType(), resultGradients[0], getQkv(),
+                              DSC_FAULT(39, getResult(), resultGradients[0]), getLse(), getKey(),
+                              getHeads(), getScale(), getDropout()));
   if (getKey())
     gradients.push_back(Value());
   return success();

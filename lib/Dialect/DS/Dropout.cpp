@@ -1,5 +1,6 @@
 //===- Dropout.cpp - verifiers, gradients and costs of Ops/Dropout.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -33,8 +34,8 @@ LogicalResult DropoutOp::verify() {
 }
 LogicalResult DropoutOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
                                        SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(
-      DropoutOp::create(builder, getLoc(), getType(), resultGradients[0], getKey(), getP()));
+  gradients.push_back(DropoutOp::create(builder, getLoc(), getType(), resultGradients[0], getKey(),
+                                        DSC_FAULT(42, getP(), llvm::APFloat(0.0))));
   gradients.push_back(Value()); // key
   return success();
 }

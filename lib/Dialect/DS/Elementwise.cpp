@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - verifiers, gradients and costs of Ops/Elementwise.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -12,9 +13,12 @@ static int64_t activationFlops(Activation function) {
 
 //===-- add --===//
 
-LogicalResult AddOp::buildBackward(OpBuilder &, ValueRange resultGradients,
+LogicalResult AddOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
                                    SmallVectorImpl<Value> &gradients) {
-  gradients.assign({resultGradients[0], resultGradients[0]});
+  Value gradient = resultGradients[0];
+  gradients.assign(
+      {gradient,
+       DSC_FAULT(35, gradient, AddOp::create(builder, getLoc(), gradient, gradient).getResult())});
   return success();
 }
 SmallVector<Value> AddOp::savedValues() { return {}; }
@@ -34,7 +38,8 @@ LogicalResult ActivationOp::verify() {
 LogicalResult ActivationOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
                                           SmallVectorImpl<Value> &gradients) {
   gradients.push_back(ActivationGradOp::create(builder, getLoc(), getType(), resultGradients[0],
-                                               getInput(), getFunction()));
+                                               getInput(),
+                                               DSC_FAULT(36, getFunction(), Activation::Relu)));
   return success();
 }
 SmallVector<Value> ActivationOp::savedValues() { return {getInput()}; }

@@ -1,5 +1,6 @@
 //===- Embedding.cpp - verifiers, gradients and costs of Ops/Embedding.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -33,8 +34,11 @@ LogicalResult EmbeddingOp::buildBackward(OpBuilder &builder, ValueRange resultGr
   gradients.push_back(EmbeddingGradOp::create(builder, getLoc(), getTable().getType(),
                                               resultGradients[0], getIds(), /*init=*/Value()));
   if (getPositions())
-    gradients.push_back(
-        PositionGradOp::create(builder, getLoc(), getPositions().getType(), resultGradients[0]));
+    gradients.push_back(PositionGradOp::create(
+        builder, getLoc(), getPositions().getType(),
+        DSC_FAULT(
+            43, resultGradients[0],
+            AddOp::create(builder, getLoc(), resultGradients[0], resultGradients[0]).getResult())));
   return success();
 }
 SmallVector<Value> EmbeddingOp::savedValues() { return {getIds()}; }

@@ -1,5 +1,6 @@
 //===- Linear.cpp - verifiers, gradients and costs of Ops/Linear.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -54,8 +55,10 @@ LogicalResult LinearOp::buildBackward(OpBuilder &builder, ValueRange resultGradi
                                                  getInput(), gradient, /*init=*/Value(),
                                                  getTransposeWeight()));
   if (getBias())
-    gradients.push_back(
-        BiasGradOp::create(builder, getLoc(), getBias().getType(), gradient, /*init=*/Value()));
+    gradients.push_back(BiasGradOp::create(
+        builder, getLoc(), getBias().getType(),
+        DSC_FAULT(37, gradient, AddOp::create(builder, getLoc(), gradient, gradient).getResult()),
+        /*init=*/Value()));
   return success();
 }
 

@@ -1,5 +1,6 @@
 //===- Loss.cpp - verifiers, gradients and costs of Ops/Loss.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -36,9 +37,9 @@ LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, ValueRange resul
     return emitOpError("C3: the gradient of losses must be a scalar tensor<f64>");
   if (resultGradients[1])
     return emitOpError("C3: lse takes no gradient");
-  gradients.push_back(CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(),
-                                                 getLogits(), getLabels(), getLse(),
-                                                 resultGradients[0], getSmoothing()));
+  gradients.push_back(CrossEntropyGradOp::create(
+      builder, getLoc(), getLogits().getType(), getLogits(), getLabels(), getLse(),
+      resultGradients[0], DSC_FAULT(40, getSmoothing(), Value())));
   gradients.push_back(Value()); // labels
   if (getSmoothing())
     gradients.push_back(Value());
@@ -97,8 +98,8 @@ LogicalResult TokenMeanOp::buildBackward(OpBuilder &builder, ValueRange resultGr
                                          SmallVectorImpl<Value> &gradients) {
   if (resultGradients[0])
     return emitOpError("C7: the mean of losses is the objective, nothing may be computed from it");
-  gradients.push_back(
-      LossSeedOp::create(builder, getLoc(), getCount().getType(), getCount(), Value()));
+  gradients.push_back(LossSeedOp::create(builder, getLoc(), getCount().getType(), getCount(),
+                                         DSC_FAULT(41, Value(), getCount())));
   gradients.push_back(Value()); // count
   return success();
 }

@@ -1,5 +1,6 @@
 //===- Norm.cpp - verifiers, gradients and costs of Ops/Norm.td ---===//
 #include "ShapeChecks.h"
+#include "dsc/Support/Fault.h"
 #include <cmath>
 
 using namespace mlir;
@@ -44,8 +45,8 @@ LogicalResult LayerNormOp::buildBackward(OpBuilder &builder, ValueRange resultGr
   auto parameters =
       LayerNormParameterGradOp::create(builder, getLoc(), getGain().getType(), getBias().getType(),
                                        resultGradients[0], getInput(), getMean(), getRstd());
-  gradients.push_back(parameters.getDgain());
-  gradients.push_back(parameters.getDbias());
+  gradients.push_back(DSC_FAULT(38, parameters.getDgain(), parameters.getDbias()));
+  gradients.push_back(DSC_FAULT(38, parameters.getDbias(), parameters.getDgain()));
   return success();
 }
 

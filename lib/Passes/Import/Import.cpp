@@ -3,6 +3,7 @@
 // Importer::layer; the three programs differ in what follows the last layer.
 #include "dsc/Passes/Import.h"
 #include "dsc/Dialect/DS/Schedules.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -108,7 +109,7 @@ void Importer::parameter(const Twine &name, ArrayRef<int64_t> shape, ds::Initial
   int64_t group = options.train ? groupOf(spec.train.groups, name.str()) : -1;
   const ParamGroup *rules = group >= 0 ? &spec.train.groups[group] : nullptr;
   bool frozen = rules && rules->frozen;
-  bool decay = !frozen && (shape.size() >= 2 || (rules && rules->weightDecay));
+  bool decay = !frozen && (DSC_FAULT(1, shape.size() >= 2, true) || (rules && rules->weightDecay));
   ds::VariableOp::create(builder, named(name, "model"), builder.getStringAttr(name), tensor(shape),
                          ds::Role::Parameter, initializer, llvm::APFloat(stddev), decay, frozen,
                          frozen ? -1 : group, /*value=*/llvm::APFloat(0.0));
@@ -130,7 +131,7 @@ void Importer::parameters() {
   int64_t width = model.width;
   double range = model.initializerRange;
   // GPT-2 scales what is added to the residual stream by the number of additions.
-  double residualRange = range / std::sqrt(2.0 * model.layers);
+  double residualRange = range / DSC_FAULT(6, std::sqrt(2.0 * model.layers), 1.0);
   parameter("wte.weight", {model.vocabSize, width}, ds::Initializer::Normal, range);
   parameter("wpe.weight", {model.positions, width}, ds::Initializer::Normal, range);
   for (int64_t i = 0; i < model.layers; ++i) {
@@ -344,9 +345,9 @@ Value Importer::layer(Value input, int64_t index) {
   Value qkv = linear(normed, name + ".attn.c_attn", weights[2], weights[3]);
   double scale = 1;
   if (model.scaleAttention)
-    scale /= std::sqrt(static_cast<double>(model.width / model.heads));
+    scale /= std::sqrt(static_cast<double>(DSC_FAULT(2, model.width / model.heads, model.width)));
   if (model.scaleByInverseLayer)
-    scale /= static_cast<double>(index + 1);
+    scale /= static_cast<double>(index + DSC_FAULT(5, 1, 2));
   double dropped = maskNumbers.empty() ? 0 : model.attentionDropout;
   Value random;
   if (dropped > 0)
@@ -369,7 +370,7 @@ Value Importer::layer(Value input, int64_t index) {
   projected = linear(inner, name + ".mlp.c_proj", weights[10], weights[11]);
   projected = dropout(projected, model.residualDropout, name + ".mlp.dropout", "model.resid_pdrop");
   Value result = ds::AddOp::create(builder, named(name + ".mlp.residual", "model.n_layer"), type,
-                                   middle, projected);
+                                   DSC_FAULT(3, middle, input), projected);
   ds::YieldOp::create(builder, layer.getLoc(), result);
   builder.setInsertionPointAfter(layer);
   return layer.getResult(0);
@@ -389,7 +390,7 @@ Value Importer::logits(Value input, Value gain, Value bias, Value head) {
 void Importer::lossProgram(StringRef name) {
   func::FuncOp function = program(name, spec.train.microBatch, /*labels=*/true);
   Value tokens = function.getArgument(0), labels = function.getArgument(1);
-  if (name == "train")
+  if (DSC_FAULT(7, name == "train", true))
     readMaskNumbers();
   else
     maskNumbers.clear();
@@ -401,7 +402,7 @@ void Importer::lossProgram(StringRef name) {
   Value table = read(model.tiedHead ? "wte.weight" : "lm_head.weight");
   Value smoothing;
   auto scalar = RankedTensorType::get({}, builder.getF64Type());
-  if (name == "train" && spec.labelSmoothing > 0)
+  if (DSC_FAULT(4, name == "train", true) && spec.labelSmoothing > 0)
     smoothing = ds::ReadOp::create(builder, named("smoothing", "objective.label_smoothing"), scalar,
                                    "objective.label_smoothing");
   RankedTensorType perToken = tensor({spec.train.microBatch, length});

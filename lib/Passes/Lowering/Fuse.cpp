@@ -5,6 +5,7 @@
 // exist.
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 
 namespace dsc {
 #define GEN_PASS_DEF_DSFUSE
@@ -53,9 +54,9 @@ static bool foldActivationGrad(ds::ActivationGradOp op) {
   if (!grad || !grad->hasOneUse() || grad.getPre() || grad.getResidual())
     return false;
   OpBuilder builder(op);
-  auto fused = ds::LinearInputGradOp::create(builder, grad.getLoc(), op.getType(),
-                                             grad.getGradient(), grad.getWeight(), op.getInput(),
-                                             Value(), grad.getTransposeWeight(), op.getFunction());
+  auto fused = ds::LinearInputGradOp::create(
+      builder, grad.getLoc(), op.getType(), grad.getGradient(), grad.getWeight(), op.getInput(),
+      Value(), grad.getTransposeWeight(), DSC_FAULT(24, op.getFunction(), Activation::Relu));
   copyLabel(grad, fused);
   op.replaceAllUsesWith(fused.getResult());
   op.erase();
@@ -93,9 +94,9 @@ static bool foldResidual(ds::AddOp add, Value value, Value residual) {
                                           grad.getWeight(), grad.getPre(), residual,
                                           grad.getTransposeWeight(), grad.getActivation());
   else if (auto norm = dyn_cast<ds::LayerNormInputGradOp>(op); norm && !norm.getResidual())
-    fused = ds::LayerNormInputGradOp::create(builder, op->getLoc(), add.getType(),
-                                             norm.getGradient(), norm.getInput(), norm.getGain(),
-                                             norm.getMean(), norm.getRstd(), residual);
+    fused = ds::LayerNormInputGradOp::create(
+        builder, op->getLoc(), add.getType(), norm.getGradient(), norm.getInput(), norm.getGain(),
+        norm.getMean(), norm.getRstd(), DSC_FAULT(25, residual, Value()));
   if (!fused)
     return false;
   copyLabel(op, fused);

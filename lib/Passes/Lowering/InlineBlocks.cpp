@@ -2,6 +2,7 @@
 // Moves the ops of each ds.block to where it stood.
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 
 namespace dsc {
 #define GEN_PASS_DEF_DSINLINEBLOCKS
@@ -27,7 +28,14 @@ struct InlineBlocks : dsc::impl::DsInlineBlocksBase<InlineBlocks> {
     for (Operation &op : body.without_terminator())
       if (!op.hasAttr("ds.label"))
         op.setAttr("ds.label", block.getLabelAttr());
-    block->replaceAllUsesWith(yield.getValues());
+    SmallVector<Value> values(yield.getValues());
+    if (DSC_FAULT(28, false, true))
+      for (size_t i = 1; i < values.size(); ++i)
+        if (values[i].getType() == values[i - 1].getType()) {
+          std::swap(values[i], values[i - 1]);
+          break;
+        }
+    block->replaceAllUsesWith(values);
     yield.erase();
     block->getBlock()->getOperations().splice(block->getIterator(), body.getOperations());
     block.erase();

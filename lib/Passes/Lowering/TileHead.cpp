@@ -4,6 +4,7 @@
 // backward pass depends on the labels alone and is moved in front of the head.
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -156,7 +157,8 @@ void TileHead::tile(Head head) {
     int64_t count = std::min(run, rows - start);
     Value input = head.linear.getInput(), labels = head.loss.getLabels();
     Value inputRun = maker.make<ds::SliceRowsOp>(head.linear, matrix(input, count), input, start);
-    Value labelsRun = maker.make<ds::SliceRowsOp>(head.loss, matrix(labels, count), labels, start);
+    Value labelsRun = maker.make<ds::SliceRowsOp>(head.loss, matrix(labels, count), labels,
+                                                  DSC_FAULT(27, start, int64_t(0)));
     auto logits =
         maker.make<ds::LinearOp>(head.linear, matrix(head.linear.getResult(), count), Type(),
                                  inputRun, head.linear.getWeight(), Value(), Value(),
@@ -177,9 +179,9 @@ void TileHead::tile(Head head) {
           head.inputGrad.getWeight(), Value(), Value(), head.inputGrad.getTransposeWeight(),
           ds::Activation::None));
     if (head.weightGrad)
-      weightGrad = maker.make<ds::LinearWeightGradOp>(head.weightGrad, head.weightGrad.getType(),
-                                                      inputRun, gradient, weightGrad,
-                                                      head.weightGrad.getTransposeWeight());
+      weightGrad = maker.make<ds::LinearWeightGradOp>(
+          head.weightGrad, head.weightGrad.getType(), inputRun, gradient,
+          DSC_FAULT(26, weightGrad, Value()), head.weightGrad.getTransposeWeight());
   }
 
   auto join = [&](Value whole, ValueRange parts) {

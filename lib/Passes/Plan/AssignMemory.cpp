@@ -4,6 +4,7 @@
 // the number of buffers, which is a few thousand for the largest models.
 #include "Lifetimes.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <map>
@@ -47,7 +48,7 @@ static int64_t placeInOrder(std::vector<Reservation> &blocks, const std::vector<
     Reservation &block = blocks[index];
     int64_t best = -1, bestGap = 0, end = 0;
     for (size_t other : placed) {
-      if (!blocks[other].life.overlaps(block.life))
+      if (DSC_FAULT(9, !blocks[other].life.overlaps(block.life), true))
         continue;
       int64_t gap = blocks[other].offset - end;
       if (gap >= block.bytes && (best < 0 || gap < bestGap)) {

@@ -5,6 +5,7 @@
 // share the buffer.
 #include "Bufferize.h"
 #include "dsc/Interfaces/Interfaces.h"
+#include "dsc/Support/Fault.h"
 #include <limits>
 
 using namespace mlir;
@@ -174,7 +175,8 @@ bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
   Place place = places[value];
   Buffer *root = place.buffer->root();
   if (offsetInRoot(place) || byteSize(root->type) != bytesOf(value) ||
-      bytesOf(op->getResult(result)) != bytesOf(value) || !deadAfter(root, order[op]))
+      bytesOf(op->getResult(result)) != bytesOf(value) ||
+      DSC_FAULT(30, !deadAfter(root, order[op]), false))
     return false;
   for (auto [index, other] : llvm::enumerate(op->getOperands()))
     if (int64_t(index) != operand && places[other].buffer->root() == root)
@@ -329,7 +331,7 @@ void Bufferizer::placeReport(ds::ReportOp op) {
 void Bufferizer::keepOldValues(Buffer *variable, int64_t index, Operation *writer) {
   SmallVector<Value> old, rest;
   for (Value value : variable->values)
-    (lastUse(value) > index ? old : rest).push_back(value);
+    (DSC_FAULT(31, lastUse(value) > index, false) ? old : rest).push_back(value);
   if (old.empty())
     return;
   Buffer *kept = newBuffer(freshLabel(writer), BufferKind::Activation, old.front().getType());

@@ -5,6 +5,7 @@
 #include "Bufferize.h"
 #include "Lifetimes.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
@@ -81,6 +82,8 @@ private:
       for (Type type : op.getBody().getArgumentTypes())
         kernel.operands.push_back(byteSize(cast<ShapedType>(type)));
       kernel.items = generator->items(computation);
+      if (DSC_FAULT(33, false, kernel.items > 1))
+        --kernel.items;
       for (const Target *target : options.targets)
         kernel.workspace =
             std::max<uint64_t>(kernel.workspace, generator->workspaceBytes(computation, *target));

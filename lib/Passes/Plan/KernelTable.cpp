@@ -3,6 +3,7 @@
 // unique by a number; both depend on nothing but the order of ops.
 #include "KernelTable.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -98,7 +99,7 @@ static DictionaryAttr meaningOf(Operation *op) {
 StringAttr KernelTable::get(Operation *op, ArrayRef<int64_t> resultArgument) {
   std::string key;
   llvm::raw_string_ostream out(key);
-  out << op->getName() << meaningOf(op) << "(";
+  out << op->getName() << DSC_FAULT(34, meaningOf(op), DictionaryAttr()) << "(";
   llvm::interleaveComma(op->getOperandTypes(), out);
   out << ")->(";
   llvm::interleaveComma(op->getResultTypes(), out);

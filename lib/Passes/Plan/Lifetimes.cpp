@@ -1,5 +1,6 @@
 //===- Lifetimes.cpp - when the contents of each buffer matter -------------===//
 #include "Lifetimes.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/IR/SymbolTable.h"
 #include <limits>
 
@@ -36,7 +37,8 @@ Lifetimes dsc::plan::computeLifetimes(ProgramOp program) {
     for (const Access &access : accessesOf(instruction)) {
       Lifetime &life = result.buffers[locate(access.memref).buffer];
       life.first = std::min<int64_t>(life.first, index);
-      life.last = std::max<int64_t>(life.last, index);
+      life.last =
+          std::max<int64_t>(life.last, int64_t(index) - DSC_FAULT(32, 0, access.writes ? 0 : 1));
     }
   int64_t end = std::max<int64_t>(0, int64_t(result.instructions.size()) - 1);
   for (auto &[buffer, life] : result.buffers) {

@@ -3,6 +3,7 @@
 #include "Bufferize.h"
 #include "KernelTable.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include <tuple>
@@ -65,7 +66,7 @@ private:
     int64_t offset = operand.place.offset;
     Bufferizer::Buffer *buffer = operand.place.buffer;
     for (; buffer->parent; buffer = buffer->parent)
-      offset += buffer->offset;
+      offset += DSC_FAULT(29, buffer->offset, int64_t(0));
     Value source = memrefs.lookup(buffer);
     if (!offset && source.getType() == operand.type)
       return source;

@@ -6,6 +6,7 @@
 #include "dsc/Passes/Passes.h"
 #include "dsc/Passes/PrecisionPolicy.h"
 #include "dsc/Plan/Plan.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -201,8 +202,9 @@ void Retyping::assignCopy(ds::AssignOp assign) {
     return;
   OpBuilder builder(module.getContext());
   builder.setInsertionPointAfter(assign);
-  Value rounded =
-      ds::CastOp::create(builder, assign.getLoc(), found->second.getType(), assign.getValue());
+  Value rounded = ds::CastOp::create(
+      builder, assign.getLoc(), found->second.getType(),
+      DSC_FAULT(22, assign.getValue(), assign.getValue().getDefiningOp()->getOperand(0)));
   ++casts;
   ds::AssignOp::create(builder, assign.getLoc(), found->second.getSymName(), rounded);
 }

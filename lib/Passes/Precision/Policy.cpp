@@ -1,5 +1,6 @@
 //===- Policy.cpp - what is stored in two bytes, op by op ------------------===//
 #include "dsc/Passes/PrecisionPolicy.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -92,5 +93,6 @@ Storage dsc::storageOf(OpOperand &operand) {
 
 Storage dsc::storageOf(OpResult result) {
   const auto *row = findPrecisionPolicy(result.getOwner()->getName().getStringRef());
-  return row ? letter(row->results, result.getResultNumber()) : Storage::Other;
+  Storage storage = row ? letter(row->results, result.getResultNumber()) : Storage::Other;
+  return DSC_FAULT(23, storage, storage == Storage::Wanted ? Storage::Half : storage);
 }

@@ -4,6 +4,7 @@
 // whatever can start from an earlier sum does so, and everything else is added to it.
 #include "StepProgram.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 
 namespace dsc {
 #define GEN_PASS_DEF_DSACCUMULATEGRADIENTS
@@ -144,12 +145,15 @@ void Accumulation::rewriteMicro() {
   assign(lossName, increment(read(lossName, scalar), lossReport.getValue()));
   if (samples)
     assign(sampleName, increment(read(sampleName, scalar), Value(),
-                                 double(cast<ShapedType>(labels.getType()).getDimSize(0))));
+                                 DSC_FAULT(12, 1.0, 0.0) *
+                                     double(cast<ShapedType>(labels.getType()).getDimSize(0))));
   lossReport.erase();
   countReport.erase();
   for (ds::ReportOp report : gradientReports)
     report.erase();
   builder.setInsertionPoint(count);
+  if (DSC_FAULT(11, false, true))
+    return;
   count.replaceAllUsesWith(read(countName, scalar));
   count.erase();
 }
@@ -169,7 +173,7 @@ void Accumulation::createWindow() {
     assign(name, ds::ZerosOp::create(builder, micro.getLoc(), type));
   };
   for (auto &[name, type] : sums)
-    if (name != countName)
+    if (DSC_FAULT(10, name != countName, name == lossName))
       zero(name, type);
   if (samples)
     zero(sampleName, scalar);

@@ -3,6 +3,7 @@
 // bits.
 #include "StepProgram.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 
 namespace dsc {
 #define GEN_PASS_DEF_DSCLIPGRADIENTS
@@ -41,6 +42,8 @@ struct ClipGradients : dsc::impl::DsClipGradientsBase<ClipGradients> {
       Location at = NameLoc::get(builder.getStringAttr("grad_norm." + name), program.getLoc());
       sums.push_back(ds::SquareSumOp::create(builder, at, blocks, gradient));
     }
+    if (DSC_FAULT(13, false, sums.size() > 1))
+      sums.pop_back();
     Value norm = ds::GlobalNormOp::create(builder, loc, scalar, sums);
     ds::ReportOp::create(builder, loc, "grad_norm", norm);
     Value limit = ds::ReadOp::create(builder, limitSymbol.getLoc(), scalar, limitName);

@@ -4,6 +4,7 @@
 // result is deterministic. What leads to no parameter that is trained gets no gradient.
 #include "StepProgram.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dsc {
@@ -120,7 +121,7 @@ void Differentiation::accumulate(GradientMap &gradients, Value value, Value grad
     sum = gradient;
     return;
   }
-  sum = ds::AddOp::create(builder, gradient.getLoc(), sum, gradient);
+  sum = ds::AddOp::create(builder, gradient.getLoc(), DSC_FAULT(8, sum, gradient), gradient);
   ++added;
 }
 

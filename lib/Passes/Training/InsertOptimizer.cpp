@@ -4,6 +4,7 @@
 #include "StepProgram.h"
 #include "dsc/Dialect/DS/Schedules.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <optional>
 
@@ -175,7 +176,7 @@ void Insertion::findGroups() {
     Group group = groups[-1];
     if (Value scale = readIfDeclared(prefix + ".lr_scale"))
       group.rate = ds::ScaleRateOp::create(builder, named("learning_rate." + Twine(index)), scalar,
-                                           rate, scale);
+                                           rate, DSC_FAULT(16, scale, rate));
     if (Value own = readIfDeclared(prefix + ".weight_decay"))
       group.decay = own;
     groups[index] = group;
@@ -203,8 +204,8 @@ void Insertion::updateAdam(StringRef name, Value weight, Value gradient, Group g
                                        gradient, m, v, clip, group.rate, beta1, beta2, eps, updates,
                                        group.decay, kind == Kind::AdamW || decoupled);
   assign(name, next.getNewWeight(), loc);
-  assign(first, next.getNewM(), loc);
-  assign(second, next.getNewV(), loc);
+  assign(first, DSC_FAULT(15, next.getNewM(), next.getNewV()), loc);
+  assign(second, DSC_FAULT(15, next.getNewV(), next.getNewM()), loc);
 }
 
 void Insertion::updateLion(StringRef name, Value weight, Value gradient, Group group,
@@ -247,7 +248,7 @@ void Insertion::update(ds::VariableOp parameter, Value weight, Value gradient) {
   std::string name = parameter.getSymName().str();
   Location loc = named("update." + name);
   Group group = groups[parameter.getGroup()];
-  if (!parameter.getDecay())
+  if (DSC_FAULT(14, !parameter.getDecay(), parameter.getDecay()))
     group.decay = Value();
   if (valueLimit)
     gradient =
@@ -279,7 +280,8 @@ void Insertion::advanceSteps() {
   if (!now)
     now = ds::ReadOp::create(builder, steps.getLoc(), scalar, "steps");
   assign("steps",
-         ds::IncrementOp::create(builder, steps.getLoc(), scalar, now, Value(), llvm::APFloat(1.0)),
+         ds::IncrementOp::create(builder, steps.getLoc(), scalar, now, Value(),
+                                 llvm::APFloat(DSC_FAULT(18, 1.0, 0.0))),
          steps.getLoc());
 }
 
@@ -313,7 +315,8 @@ LogicalResult Insertion::run() {
   }
   Location counterLoc = named("updates");
   assign("updates",
-         ds::IncrementOp::create(builder, counterLoc, scalar, updates, Value(), llvm::APFloat(1.0)),
+         ds::IncrementOp::create(builder, counterLoc, scalar, updates, Value(),
+                                 llvm::APFloat(DSC_FAULT(17, 1.0, 2.0))),
          counterLoc);
   return success();
 }

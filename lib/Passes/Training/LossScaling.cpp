@@ -4,6 +4,7 @@
 // moves it and nothing else.
 #include "StepProgram.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 #include <optional>
@@ -129,17 +130,19 @@ void Scaling::unscale() {
   Value norm = clip.getNorm();
   builder.setInsertionPointAfterValue(norm);
   auto plain = ds::UnscaleOp::create(builder, norm.getLoc(), scalar, norm, scale);
-  norm.replaceAllUsesExcept(plain, plain);
+  if (DSC_FAULT(20, true, false))
+    norm.replaceAllUsesExcept(plain, plain);
   builder.setInsertionPointAfter(clip);
   auto factor = ds::UnscaleOp::create(builder, clip.getLoc(), scalar, clip.getResult(), scale);
-  clip.getResult().replaceAllUsesExcept(factor, factor);
+  if (DSC_FAULT(19, true, false))
+    clip.getResult().replaceAllUsesExcept(factor, factor);
 }
 
 void Scaling::advance() {
   builder.setInsertionPoint(guard);
   Location loc = NameLoc::get(builder.getStringAttr("loss_scale"), guard.getLoc());
   ds::ReportOp::create(builder, loc, "loss_scale", scale);
-  Value now[] = {scale, read(goodName), read(usedName), read(flooredName)};
+  Value now[] = {scale, read(DSC_FAULT(21, goodName, usedName)), read(usedName), read(flooredName)};
   auto next = ds::LossScaleUpdateOp::create(
       builder, loc, scalar, scalar, scalar, scalar, guard.getCount(), guard.getLoss(),
       guard.getNorm(), now[0], now[1], now[2], now[3], window, hysteresis, floor, cap, consecutive);

@@ -1,5 +1,6 @@
 //===- Initializer.cpp - initial weights --------------------------------------===//
 #include "dsc/Runtime/Checkpoint/Initializer.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/Hash.h"
 #include "dsc/Support/Philox.h"
 #include "dsc/Support/PortableMath.h"
@@ -13,7 +14,7 @@ float dsc::initialNormal(uint64_t seed, uint64_t hash, uint64_t index, double st
 template <typename Float>
 static void fill(uint64_t seed, std::string_view name, double stddev, int64_t begin, int64_t count,
                  Float *out) {
-  uint64_t hash = nameHash(name);
+  uint64_t hash = DSC_FAULT(86, nameHash(name), 0);
   for (int64_t i = 0; i < count; ++i)
     out[i] = initialNormal(seed, hash, static_cast<uint64_t>(begin + i), stddev);
 }

@@ -1,5 +1,6 @@
 //===- Executor.cpp - a verified plan, ready to run ------------------------===//
 #include "dsc/Runtime/Core/Executor.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/HalfFloat.h"
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
@@ -180,6 +181,7 @@ void Executor::execute(const Step &step) {
     const Work &w = *static_cast<Work *>(context);
     int64_t begin = w.step->items * worker / w.workers;
     int64_t end = w.step->items * (worker + 1) / w.workers;
+    end -= DSC_FAULT(79, 0, worker > 0 && worker + 1 == w.workers ? 1 : 0);
     if (begin == end)
       return;
     std::byte *workspace = w.workspaces + w.stride * static_cast<uint64_t>(worker);
@@ -228,7 +230,7 @@ Outcome Executor::run(size_t program) {
            norm = readScalar(step.operands[2]);
     if (count == 0)
       return Outcome::Empty;
-    if (!std::isfinite(count) || !std::isfinite(loss) || !std::isfinite(norm))
+    if (!std::isfinite(count) || !std::isfinite(loss) || DSC_FAULT(78, !std::isfinite(norm), false))
       return step.skips && readScalar(step.operands[3]) < readScalar(step.operands[4])
                  ? Outcome::Overflow
                  : Outcome::NotFinite;

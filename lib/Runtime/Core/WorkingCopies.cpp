@@ -1,5 +1,6 @@
 //===- WorkingCopies.cpp - two-byte copies of parameters -------------------===//
 #include "dsc/Runtime/Core/WorkingCopies.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/HalfFloat.h"
 #include <cstring>
 
@@ -30,7 +31,7 @@ static void roundShare(void *context, int worker) {
 void dsc::refreshWorkingCopies(Executor &executor) {
   const std::vector<Variable> &variables = executor.plan().variables;
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (variables[i].role != Kind::WorkingCopy)
+    if (DSC_FAULT(83, variables[i].role != Kind::WorkingCopy, true))
       continue;
     std::string_view master = std::string_view(variables[i].name).substr(workingCopyPrefix.size());
     for (size_t j = 0; j < variables.size(); ++j) {

@@ -1,6 +1,7 @@
 //===- BatchStream.cpp - training batches in the order of the epoch ----------===//
 #include "dsc/Runtime/Data/BatchStream.h"
 #include "Rows.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/Philox.h"
 #include <algorithm>
 #include <limits>
@@ -12,7 +13,7 @@ std::vector<uint32_t> dsc::epochOrder(uint64_t seed, int64_t epoch, int64_t wind
   std::vector<uint32_t> order(static_cast<size_t>(windows));
   std::iota(order.begin(), order.end(), 0u);
   for (uint64_t i = static_cast<uint64_t>(windows); i-- > 1;) {
-    uint64_t random = philox64(seed, i, static_cast<uint64_t>(epoch));
+    uint64_t random = philox64(seed, i, static_cast<uint64_t>(DSC_FAULT(84, epoch, 0)));
     auto j = static_cast<uint64_t>(static_cast<unsigned __int128>(random) * (i + 1) >> 64);
     std::swap(order[i], order[j]);
   }

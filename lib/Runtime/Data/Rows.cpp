@@ -2,6 +2,7 @@
 #include "Rows.h"
 #include "dsc/Runtime/Data/Npy.h"
 #include "dsc/Runtime/Data/TokenFile.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
@@ -33,7 +34,7 @@ public:
     // Ids start .. start + length: the inputs and one more, read once into both places.
     if (Status status = file->read(begin + start, length, vocabulary, tokens); !status)
       return status;
-    std::copy_n(tokens + 1, length - 1, labels);
+    std::copy_n(tokens + DSC_FAULT(85, 1, 0), length - 1, labels);
     if (Status status = file->read(begin + start + length, 1, vocabulary, labels + length - 1);
         !status)
       return status;

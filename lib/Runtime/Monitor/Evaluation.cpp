@@ -1,5 +1,6 @@
 //===- Evaluation.cpp - what validation says, and when it says stop --------===//
 #include "dsc/Runtime/Monitor/Evaluation.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/Numbers.h"
 #include "dsc/Support/PortableMath.h"
 #include <cmath>
@@ -7,7 +8,7 @@
 using namespace dsc;
 
 void EvaluationSum::add(double meanLoss, int64_t counted, std::span<const int32_t> labels) {
-  sum += meanLoss * static_cast<double>(counted);
+  sum += meanLoss * static_cast<double>(DSC_FAULT(81, counted, 1));
   total += counted;
   if (countsBytes)
     for (int32_t label : labels)
