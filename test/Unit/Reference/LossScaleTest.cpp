@@ -6,6 +6,7 @@
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Reference/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <limits>
 #include <random>
@@ -14,7 +15,7 @@ using namespace mlir;
 using namespace dsc;
 using namespace dsc::optable;
 
-static constexpr int operandCount = 11, sequences = 100000;
+static constexpr int operandCount = 11, sequences = 100000, steps = 20;
 
 static OpCase updateCase(bool consecutive) {
   OpCase update{.label = "",
@@ -36,7 +37,7 @@ namespace {
 struct Sequence {
   std::mt19937_64 random;
   test::LossScaleModel model;
-  double used = 0, good = 0, floored = 0, scale, overflowShare;
+  double overflowShare;
 
   explicit Sequence(uint64_t seed, bool consecutive) : random(seed), model() {
     auto pick = [&](int64_t low, int64_t high) {
@@ -53,7 +54,6 @@ struct Sequence {
              .cap = cap,
              .consecutive = consecutive,
              .left = hysteresis};
-    scale = start;
     overflowShare = std::array{0.02, 0.2, 0.5, 0.9}[random() % 4];
   }
 
@@ -77,83 +77,137 @@ struct Sequence {
 };
 } // namespace
 
-/// Runs every sequence for `steps` steps; `update` gets the operands and returns the next state.
-static void
-runAll(bool consecutive, int steps,
-       const std::function<std::array<double, 4>(const std::array<double, 11> &)> &update) {
+/// Runs every sequence. `history` gets the scale that it starts with, the settings, and count, loss
+/// and norm of each step; it returns scale and used hysteresis after each.
+using Step = std::array<double, 3>;
+using State = std::pair<double, double>;
+static void runAll(bool consecutive,
+                   const std::function<std::vector<State>(double, const std::array<double, 4> &,
+                                                          const std::vector<Step> &)> &history) {
   int64_t fell = 0, grew = 0, atCap = 0, atFloor = 0;
+  std::vector<Step> given(steps);
   for (int n = 0; n < sequences / 2; ++n) {
     Sequence s(static_cast<uint64_t>(n), consecutive);
-    for (int step = 0; step < steps; ++step) {
+    std::vector<State> wanted;
+    double start = s.model.scale;
+    for (Step &step : given) {
       bool empty = s.random() % 16 == 0, overflow = s.overflows();
       auto [loss, norm] = s.values(overflow);
-      auto next = update({empty ? 0.0 : 7.0, loss, norm, s.scale, s.good, s.used, s.floored,
-                          static_cast<double>(s.model.window),
-                          static_cast<double>(s.model.hysteresis), s.model.floor, s.model.cap});
+      step = {empty ? 0.0 : 7.0, loss, norm};
       double before = s.model.scale;
       if (!empty)
         s.model.after(overflow);
-      ASSERT_EQ(next[0], s.model.scale) << "sequence " << n << " step " << step;
-      ASSERT_EQ(next[2], static_cast<double>(s.model.hysteresis - s.model.left))
-          << "sequence " << n << " step " << step;
+      wanted.push_back({s.model.scale, static_cast<double>(s.model.hysteresis - s.model.left)});
       fell += s.model.scale < before;
       grew += s.model.scale > before;
       atCap += s.model.scale == s.model.cap;
       atFloor += s.model.scale == s.model.floor;
-      s.scale = next[0], s.good = next[1], s.used = next[2], s.floored = next[3];
     }
+    ASSERT_EQ(history(start,
+                      {static_cast<double>(s.model.window), static_cast<double>(s.model.hysteresis),
+                       s.model.floor, s.model.cap},
+                      given),
+              wanted)
+        << "sequence " << n;
   }
   for (int64_t seen : {fell, grew, atCap, atFloor})
     EXPECT_GT(seen, 1000);
+}
+
+/// A whole sequence as one function: settings, the scale, then count, loss and norm of each step.
+static std::string sequenceText(bool consecutive) {
+  auto scalars = [](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i)
+      text += i ? ", tensor<f64>" : "tensor<f64>";
+    return text;
+  };
+  std::string text =
+      "func.func @case(%w: tensor<f64>, %h: tensor<f64>, %f: tensor<f64>, %c: tensor<f64>, "
+      "%s0: tensor<f64>";
+  for (int i = 0; i < steps; ++i)
+    for (const char *name : {"%count", "%loss", "%norm"})
+      text += ", " + (name + std::to_string(i)) + ": tensor<f64>";
+  text += ") -> (" + scalars(2 * steps) + ") {\n";
+  for (const char *name : {"%g0", "%u0", "%z0"})
+    text += std::string(name) + " = ds.zeros : () -> tensor<f64>\n";
+  std::string returned;
+  for (int i = 0; i < steps; ++i) {
+    std::string now = std::to_string(i), next = std::to_string(i + 1);
+    text += "%s" + next + ", %g" + next + ", %u" + next + ", %z" + next +
+            " = ds.loss_scale_update %count" + now + ", %loss" + now + ", %norm" + now + ", %s" +
+            now + ", %g" + now + ", %u" + now + ", %z" + now + ", %w, %h, %f, %c" +
+            (consecutive ? " {consecutive}" : "") + " : (" + scalars(operandCount) + ") -> (" +
+            scalars(4) + ")\n";
+    returned += (i ? ", %s" : "%s") + next + ", %u" + next;
+  }
+  return text + "return " + returned + " : " + scalars(2 * steps) + "\n}\n";
 }
 
 TEST(LossScale, HistoriesEqualDeepSpeedsInTheInterpreter) {
   for (bool consecutive : {false, true}) {
     MLIRContext context;
     context.loadDialect<ds::DSDialect, func::FuncDialect>();
-    auto module = parseCase(context, updateCase(consecutive));
+    auto module = parseSourceString<ModuleOp>(sequenceText(consecutive), &context);
     ASSERT_TRUE(module);
     reference::Interpreter interpreter(*module);
-    runAll(consecutive, 12, [&](const std::array<double, 11> &operands) {
-      std::vector<Tensor> tensors;
-      for (double value : operands)
-        tensors.push_back(Tensor::scalar(value));
-      auto outcome = interpreter.run("case", std::move(tensors));
-      std::array<double, 4> next{};
-      for (int i = 0; i < 4; ++i)
-        next[i] = outcome->results[i].item();
-      return next;
+    runAll(consecutive, [&](double start, const std::array<double, 4> &settings,
+                            const std::vector<Step> &given) {
+      std::vector<Tensor> operands;
+      for (double value : settings)
+        operands.push_back(Tensor::scalar(value));
+      operands.push_back(Tensor::scalar(start));
+      for (const Step &step : given)
+        for (double value : step)
+          operands.push_back(Tensor::scalar(value));
+      auto outcome = interpreter.run("case", std::move(operands));
+      std::vector<State> states;
+      for (size_t i = 0; i < given.size(); ++i)
+        states.push_back({outcome->results[2 * i].item(), outcome->results[2 * i + 1].item()});
+      return states;
     });
   }
 }
 
 TEST(LossScale, HistoriesEqualDeepSpeedsInTheKernel) {
+  const Target *best = nullptr;
+  for (const Target &target : allTargets())
+    if (hostSupports(target))
+      best = &target;
   for (bool consecutive : {false, true}) {
     MLIRContext context;
     context.loadDialect<ds::DSDialect, func::FuncDialect>();
     auto module = parseCase(context, updateCase(consecutive));
-    ASSERT_TRUE(module);
-    for (const Target &target : allTargets()) {
-      if (!hostSupports(target))
-        continue;
-      auto runner = KernelRunner::create(opOf(*module), target);
-      ASSERT_TRUE(succeeded(runner));
-      std::vector<KernelMemory> memory;
-      std::vector<void *> arguments;
-      for (int64_t bytes : (*runner)->argumentBytes()) {
-        memory.emplace_back(bytes);
-        arguments.push_back(memory.back().data());
-      }
-      runAll(consecutive, 30, [&](const std::array<double, 11> &operands) {
-        for (size_t i = 0; i < operands.size(); ++i)
-          *memory[i].as<double>() = operands[i];
-        (*runner)->run(arguments);
-        std::array<double, 4> next{};
-        for (int i = 0; i < 4; ++i)
-          next[i] = *memory[static_cast<size_t>((*runner)->resultArguments()[i])].as<double>();
-        return next;
-      });
+    ASSERT_TRUE(module && best);
+    auto runner = KernelRunner::create(opOf(*module), *best);
+    ASSERT_TRUE(succeeded(runner));
+    std::vector<KernelMemory> memory;
+    std::vector<void *> arguments;
+    for (int64_t bytes : (*runner)->argumentBytes()) {
+      memory.emplace_back(bytes);
+      arguments.push_back(memory.back().data());
     }
+    auto put = [&](size_t argument, double value) { *memory[argument].as<double>() = value; };
+    runAll(consecutive, [&](double start, const std::array<double, 4> &settings,
+                            const std::vector<Step> &given) {
+      for (size_t i = 0; i < 4; ++i) {
+        put(3 + i, i == 0 ? start : 0);
+        put(7 + i, settings[i]);
+      }
+      std::vector<State> states;
+      for (const Step &step : given) {
+        for (size_t i = 0; i < 3; ++i)
+          put(i, step[i]);
+        (*runner)->run(arguments);
+        double next[4];
+        for (size_t i = 0; i < 4; ++i)
+          next[i] = *memory[static_cast<size_t>((*runner)->resultArguments()[i])].as<double>();
+        for (size_t i = 0; i < 4; ++i)
+          put(3 + i, next[i]);
+        states.push_back({next[0], next[2]});
+      }
+      return states;
+    });
   }
 }
 
