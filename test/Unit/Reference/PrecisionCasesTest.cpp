@@ -266,3 +266,25 @@ TEST(PrecisionCases, AT_08_ProbabilitiesAddUpOverWhatIsSeen) {
     });
   }
 }
+
+// Each block of a long row has a larger maximum than those before: what has been added up so far is
+// taken relative to it.
+TEST(PrecisionCases, LaterMaximaRescaleTheSum) {
+  const int64_t columns = 3000;
+  Tensor logits = filled({2, columns}, 0);
+  for (int64_t i = 0; i < columns; ++i) {
+    logits[i] = static_cast<double>(i / 1024 * 5);
+    logits[columns + i] = static_cast<double>(10 - i / 1024 * 5);
+  }
+  double rising = std::log(1024 + 1024 * std::exp(5.0) + 952 * std::exp(10.0));
+  double falling = std::log(1024 * std::exp(10.0) + 1024 * std::exp(5.0) + 952);
+  runEverywhere({.label = "",
+                 .operands = {"2x3000xf32", "2xi32"},
+                 .results = {"2xf32", "2xf32"},
+                 .text = "ds.cross_entropy $0, $1 : (#0, #1) -> (@0, @1)"},
+                {logits, Tensor({2}, {2999, 0})}, [&](const Tensors &results) {
+                  EXPECT_NEAR(results[1][0], rising, 2e-6 * rising);
+                  EXPECT_NEAR(results[1][1], falling, 2e-6 * falling);
+                  EXPECT_NEAR(results[0][0], rising - 10, 2e-6 * rising);
+                });
+}

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include <cmath>
 #include <functional>
+#include <set>
 
 using namespace mlir;
 using namespace dsc;
@@ -227,6 +228,38 @@ TEST(Step, LossIsThatOfAModelWrittenAgain) {
   }
 }
 
+// Initial weights are spread as GPT-2's: what is added to the residual stream less, by the number
+// of additions. No two variables start from the same numbers.
+TEST(Step, InitialWeightsAreSpreadAsGPT2s) {
+  Spec spec = tinySpec();
+  spec.model.layers = 8;
+  spec.model.width = 24;
+  TinyRun run(spec);
+  ASSERT_TRUE(run.ok());
+  std::set<double> firsts;
+  size_t drawn = 0;
+  for (auto variable : run.module->getOps<ds::VariableOp>()) {
+    std::string name = variable.getSymName().str();
+    if (variable.getRole() != ds::Role::Parameter ||
+        variable.getInitializer() != ds::Initializer::Normal)
+      continue;
+    Tensor values = *run.interpreter->variables.at(name);
+    fillNormal(spec.initSeed, name, variable.getStddev().convertToDouble(), 0, values.count(),
+               values.values.data());
+    double squares = 0, count = static_cast<double>(values.count());
+    for (double value : values.values)
+      squares += value * value;
+    bool residual = name.find("c_proj.weight") != std::string::npos;
+    double wanted = spec.model.initializerRange / (residual ? 4 : 1);
+    // Five standard errors of a sample's spread.
+    EXPECT_NEAR(std::sqrt(squares / count), wanted, 5 * wanted / std::sqrt(2 * count)) << name;
+    firsts.insert(values[0] / variable.getStddev().convertToDouble());
+    ++drawn;
+  }
+  EXPECT_EQ(firsts.size(), drawn);
+  EXPECT_EQ(drawn, 2u + 4 * 8);
+}
+
 //===-- gradients --===//
 
 /// Slope of the loss of a step in a direction, from four points.
@@ -415,7 +448,8 @@ TEST(Step, TheScaleIsCarriedFromStepToStep) {
   ASSERT_TRUE(run.ok());
   Tensor good = *run.interpreter->variables.at("wpe.weight"), bad = good;
   bad[0] = std::nan("");
-  // Overflow in steps 2, 3 and 7: the first costs hysteresis, the second halves, two good ones double.
+  // Overflow in steps 2, 3 and 7: the first costs hysteresis, the second halves, two good ones
+  // double.
   const bool overflow[] = {false, true, true, false, false, false, true, false, false, false};
   const double scales[] = {8, 8, 8, 4, 4, 8, 8, 8, 8, 16};
   for (int step = 0; step < 10; ++step) {
