@@ -44,6 +44,16 @@ static void loadModel(JsonNode &root, const std::string &folder, SourceFile &fil
   *model = std::move(*tree);
 }
 
+static void collectSections(const JsonNode &node, const std::string &path,
+                            std::map<std::string, std::string> &out) {
+  if (!node.is(Kind::Object))
+    return;
+  if (!path.empty())
+    out[path] = shortPlace(node.where);
+  for (const JsonMember &member : node.members)
+    collectSections(member.value, path.empty() ? member.key : path + "." + member.key, out);
+}
+
 static SpecResult readSource(const SourceFile &source, const std::string &folder,
                              const ReadOptions &options) {
   SpecResult result;
@@ -68,8 +78,10 @@ static SpecResult readSource(const SourceFile &source, const std::string &folder
       Resolver resolver(*root, spec, errors, warnings, options);
       resolver.resolve();
       result.values = resolver.provenance();
-      if (errors.empty())
+      if (errors.empty()) {
         result.spec = std::move(spec);
+        collectSections(*root, "", result.sections); // known ones alone, so they are few
+      }
     }
   }
   result.errors = errors.take();

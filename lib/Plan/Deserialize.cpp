@@ -56,6 +56,7 @@ public:
         to.opcode = checked<Opcode>(from.opcode(), 2, "opcode", &from);
         to.kernel = from.kernel();
         to.label = text(from.label());
+        to.place = text(from.place());
         if (const auto *operands = from.operands(); isReadable(operands, 16))
           for (const fb::Operand *operand : *operands)
             to.operands.push_back({operand->buffer(), operand->offset()});

@@ -133,7 +133,8 @@ std::string plan::printProgram(const Plan &plan, const Program &program) {
       if (operand.offset)
         out += "+" + std::to_string(operand.offset);
     }
-    out += ") \"" + instruction.label + "\"\n";
+    out += ") \"" + instruction.label + "\"";
+    out += (instruction.place.empty() ? "" : " from " + instruction.place) + "\n";
   }
   return out;
 }

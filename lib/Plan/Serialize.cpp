@@ -22,8 +22,8 @@ static flatbuffers::Offset<fb::Program> build(flatbuffers::FlatBufferBuilder &bu
     std::vector<fb::Operand> operands;
     for (const Operand &operand : i.operands)
       operands.emplace_back(operand.buffer, operand.offset);
-    instructions.push_back(fb::CreateInstructionDirect(builder, as<fb::Opcode>(i.opcode), i.kernel,
-                                                       &operands, i.label.c_str()));
+    instructions.push_back(fb::CreateInstructionDirect(
+        builder, as<fb::Opcode>(i.opcode), i.kernel, &operands, i.label.c_str(), i.place.c_str()));
   }
   return fb::CreateProgramDirect(builder, program.name.c_str(), &buffers, &instructions);
 }

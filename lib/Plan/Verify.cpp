@@ -321,8 +321,11 @@ private:
       const Instruction &instruction = program.instructions[i];
       At at{Place::Instruction, p, i};
       std::string who = "instruction " + number(i) + " of program " + quote(program.name);
-      if (!isText(instruction.label) || instruction.label.size() > 4096)
-        return broken(at, "[text] the label of " + who + " is too long or no text");
+      for (auto [text, what] :
+           {std::pair(&instruction.label, "label"), {&instruction.place, "place"}})
+        if (!isText(*text) || text->size() > 4096)
+          return broken(at, std::string("[text] the ") + what + " of " + who +
+                                " is too long or no text");
       for (const Operand &operand : instruction.operands) {
         if (operand.buffer >= program.buffers.size())
           return broken(at, "[operand] " + who + " uses buffer " + number(operand.buffer) + " of " +

@@ -120,6 +120,7 @@ private:
 
   Status runPhases() {
     ImportOptions import;
+    import.places = result.sections;
     for (const Provenance &value : result.values)
       import.places[value.path] = value.origin;
     OwningOpRef<ModuleOp> module = importSpec(context, spec, import);

@@ -13,7 +13,7 @@ struct Arguments {
   RunOptions run;
   GenerateOptions generate;
   bool evaluate = false, generateGiven = false;
-  std::string logits, input;
+  std::string logits, input, logStyle = "plain";
 };
 
 } // namespace
@@ -39,6 +39,11 @@ static void declare(CLI::App &app, Arguments &a) {
       ->group("Training");
   app.add_option("--log", a.run.log, "JSONL file, one line a step (default: log.dir/log.jsonl)")
       ->group("Training");
+  app.add_option("--log-style", a.logStyle,
+                 "console lines: plain, or megatron: one line every step, as Megatron-LM prints it")
+      ->check(CLI::IsMember({"plain", "megatron"}))
+      ->capture_default_str()
+      ->group("Training");
   app.add_option("--save", a.run.save, "folder for the final weights, beside checkpoint.dir/final")
       ->group("Training");
   app.add_flag("--resume", a.run.resume,
@@ -52,6 +57,14 @@ static void declare(CLI::App &app, Arguments &a) {
                  "NAME=VALUE@STEP: give state such as loss_scale a value before a step, for tests "
                  "and experiments")
       ->allow_extra_args(false)
+      ->group("Training");
+  app.add_option(
+         "--profile", a.run.profile,
+         "file for a Chrome trace (ui.perfetto.dev): a slice for each instruction and thread")
+      ->group("Training");
+  app.add_option("--profile-steps", a.run.profileSteps, "how many steps of this start it has")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->capture_default_str()
       ->group("Training");
 
   app.add_flag("--evaluate", a.evaluate, "loss over the validation data")->group("Instead");
@@ -95,13 +108,14 @@ static Status run(const Arguments &a) {
       !compiler.empty() && compiler != std::string("dsc ") + DSC_VERSION && compiler != DSC_VERSION)
     std::cerr << "dsrun: note: the plan is from " << compiler << ", this is dsrun " << DSC_VERSION
               << "\n";
-  if (a.evaluate)
-    return evaluateOnly(**session);
-  if (!a.logits.empty())
-    return writeLogits(**session, a.input, a.logits);
-  if (a.generateGiven)
-    return generate(**session, a.generate);
-  return train(**session);
+  Status status = a.evaluate          ? evaluateOnly(**session)
+                  : !a.logits.empty() ? writeLogits(**session, a.input, a.logits)
+                  : a.generateGiven   ? generate(**session, a.generate)
+                                      : train(**session);
+  if (Profile *profile = (*session)->profile())
+    if (Status written = profile->finish(); status.ok())
+      return written;
+  return status;
 }
 
 int main(int argc, char **argv) {
@@ -114,6 +128,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) ? static_cast<int>(ErrorCode::Usage) : 0;
   }
+  arguments.run.megatron = arguments.logStyle == "megatron";
   arguments.generateGiven = app.count("--generate") > 0;
   auto usage = [](const char *message) {
     std::cerr << "dsrun: error: " << message << "\n";

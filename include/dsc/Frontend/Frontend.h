@@ -7,6 +7,7 @@
 
 #include "dsc/Frontend/Diagnostic.h"
 #include "dsc/Frontend/Spec.h"
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct SpecResult {
   std::vector<Diagnostic>
       warnings; ///< what is understood but has no effect, and looks as if it should
   std::vector<Provenance> values; ///< in the order of the spec table
+  /// Where each object of the spec stands, "model.json:12", by its path.
+  std::map<std::string, std::string> sections;
   bool ok() const { return spec.has_value(); }
   /// All errors, as printed to stderr.
   std::string errorText() const;

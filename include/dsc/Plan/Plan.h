@@ -106,7 +106,8 @@ struct Instruction {
   Opcode opcode;
   uint32_t kernel = 0;
   std::vector<Operand> operands;
-  std::string label; ///< the layer and op it came from, for messages and traces
+  std::string label;      ///< the layer and op it came from, for messages and traces
+  std::string place = {}; ///< of the key it came from: model.json:12; empty: unknown
 };
 
 struct Program {

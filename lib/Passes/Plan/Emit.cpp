@@ -35,6 +35,16 @@ static_assert(uint32_t(BufferKind::Hyperparameter) == uint32_t(Kind::Hyperparame
               uint32_t(BufferKind::Window) == uint32_t(Kind::Window));
 static_assert(uint32_t(ds::Initializer::Constant) == uint32_t(Init::Constant));
 
+/// "model.json:12" of the key that an op came from; empty where it does not say.
+static std::string placeOf(Location location) {
+  auto found = location->findInstanceOf<FileLineColLoc>();
+  if (!found)
+    return {};
+  // The name alone: a plan is the same in every folder.
+  StringRef file = found.getFilename().getValue();
+  return file.substr(file.rfind('/') + 1).str() + ":" + std::to_string(found.getLine());
+}
+
 namespace {
 class Emitter {
 public:
@@ -137,7 +147,7 @@ private:
 
   LogicalResult addInstruction(Program &program, const llvm::DenseMap<BufferOp, uint32_t> &index,
                                Operation *op) {
-    Instruction instruction{Opcode::Launch, 0, {}, {}};
+    Instruction instruction{Opcode::Launch, 0, {}, {}, placeOf(op->getLoc())};
     for (Value operand : op->getOperands()) {
       BufferPlace place = locate(operand);
       instruction.operands.push_back({index.lookup(place.buffer), uint64_t(place.offset)});

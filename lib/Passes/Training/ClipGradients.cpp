@@ -33,13 +33,13 @@ struct ClipGradients : dsc::impl::DsClipGradientsBase<ClipGradients> {
       return program.emitOpError("K2: there is no hyper-parameter '") << limitName << "'";
 
     OpBuilder builder(program.getBody().front().getTerminator());
-    Location loc = NameLoc::get(builder.getStringAttr("grad_norm"), program.getLoc());
+    Location loc = NameLoc::get(builder.getStringAttr("grad_norm"), limitSymbol.getLoc());
     auto scalar = RankedTensorType::get({}, builder.getF64Type());
     SmallVector<Value> sums;
     for (auto &[name, gradient] : reported) {
       int64_t count = cast<RankedTensorType>(gradient.getType()).getNumElements();
       auto blocks = RankedTensorType::get({(count + 1023) / 1024}, builder.getF64Type());
-      Location at = NameLoc::get(builder.getStringAttr("grad_norm." + name), program.getLoc());
+      Location at = NameLoc::get(builder.getStringAttr("grad_norm." + name), limitSymbol.getLoc());
       sums.push_back(ds::SquareSumOp::create(builder, at, blocks, gradient));
     }
     if (DSC_FAULT(13, false, sums.size() > 1))

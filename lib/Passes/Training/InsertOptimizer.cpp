@@ -41,8 +41,10 @@ private:
   LogicalResult findStepValues();
   LogicalResult readHyperparameters();
   FailureOr<Value> hyperparameter(StringRef path);
+  /// At the optimizer of the spec, where that is known.
   Location named(const Twine &name) {
-    return NameLoc::get(builder.getStringAttr(name), program.getLoc());
+    auto rate = module.lookupSymbol<ds::HyperparameterOp>("train.optimizer.params.lr");
+    return NameLoc::get(builder.getStringAttr(name), rate ? rate.getLoc() : program.getLoc());
   }
   /// Declares `name` after the variables so far and reads it.
   Value state(const Twine &name, RankedTensorType type, ds::Role role);

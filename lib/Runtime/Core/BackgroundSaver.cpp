@@ -2,6 +2,7 @@
 // The snapshot belongs to the thread from save() until the result is there; the state itself
 // belongs to the caller at all times.
 #include "dsc/Runtime/Core/BackgroundSaver.h"
+#include "dsc/Runtime/Core/Profile.h"
 #include "dsc/Runtime/Monitor/StepLog.h"
 #include <csignal>
 #include <cstring>
@@ -115,7 +116,9 @@ BackgroundSaver::Result BackgroundSaver::write(Job &job,
 }
 
 void BackgroundSaver::save(Job job) {
+  Profile *profile = job.profile;
   if (copies.empty()) {
+    ProfileSpan span(profile, "write checkpoint");
     result = write(job, {memory.data(), memory.size()});
     return;
   }
@@ -123,7 +126,12 @@ void BackgroundSaver::save(Job job) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return !pending; });
   }
+  uint64_t begin = profile ? Profile::now() : 0;
   copyState();
+  if (profile) {
+    job.flow = profile->newFlow();
+    profile->span(Profile::Track::Main, "copy state", begin, Profile::now(), job.flow);
+  }
   {
     std::lock_guard lock(mutex);
     pending = std::move(job);
@@ -146,7 +154,12 @@ void BackgroundSaver::work() {
     if (!pending)
       return;
     lock.unlock();
+    Profile *profile = pending->profile;
+    uint64_t begin = profile ? Profile::now() : 0;
     Result written = write(*pending, {copies.data(), copies.size()});
+    if (profile)
+      profile->span(Profile::Track::Saver, "write checkpoint", begin, Profile::now(),
+                    pending->flow);
     lock.lock();
     result = std::move(written);
     pending.reset();

@@ -168,7 +168,9 @@ void Checkpointing::save(const TrainingPoint &point) {
   auto prune = [store = folder.get(), step = point.step, keep = keep, kept = keepBest ? best : 0] {
     return store->prune(step, keep, kept);
   };
-  saver->save({folder->stepPath(point.step), describe(point), point.log, prune});
+  Profile *profile = session.profile();
+  saver->save({folder->stepPath(point.step), describe(point), point.log, prune,
+               profile && profile->recording() ? profile : nullptr});
 }
 
 void Checkpointing::afterStep(const TrainingPoint &point) {

@@ -1,5 +1,6 @@
 //===- Executor.cpp - a verified plan, ready to run ------------------------===//
 #include "dsc/Runtime/Core/Executor.h"
+#include "dsc/Runtime/Core/Profile.h"
 #include "dsc/Support/Fault.h"
 #include "dsc/Support/HalfFloat.h"
 #include "dsc/Support/Numbers.h"
@@ -153,12 +154,33 @@ struct Executor::Work {
   uint64_t stride;
   int64_t workers;
   bool poison;
+  Profile *profile;
+  uint32_t program, instruction;
 };
 
-void Executor::execute(const Step &step) {
-  Work work{&step, workspaces, workspaceStride, pool->size(), poison};
+/// The time that a worker spends on its share; nothing without a profile.
+template <typename Work> struct Timed {
+  const Work &work;
+  int worker;
+  uint64_t begin = work.profile ? Profile::now() : 0;
+  ~Timed() {
+    if (work.profile)
+      work.profile->slice(worker, work.program, work.instruction, begin, Profile::now());
+  }
+};
+
+void Executor::execute(const Step &step, size_t program, size_t instruction) {
+  Work work{&step,
+            workspaces,
+            workspaceStride,
+            pool->size(),
+            poison,
+            profile,
+            static_cast<uint32_t>(program),
+            static_cast<uint32_t>(instruction)};
   if (step.opcode == Opcode::Copy) {
     if (step.bytes < parallelCopy) {
+      Timed<Work> timed{work, 0};
       std::memcpy(step.operands[1], step.operands[0], step.bytes);
       return;
     }
@@ -170,6 +192,7 @@ void Executor::execute(const Step &step) {
           int64_t begin = lines * worker / w.workers * line;
           int64_t end = std::min<int64_t>(lines * (worker + 1) / w.workers * line,
                                           static_cast<int64_t>(w.step->bytes));
+          Timed<Work> timed{w, worker};
           std::memcpy(static_cast<char *>(w.step->operands[1]) + begin,
                       static_cast<char *>(w.step->operands[0]) + begin,
                       static_cast<size_t>(end - begin));
@@ -184,6 +207,7 @@ void Executor::execute(const Step &step) {
     end -= DSC_FAULT(79, 0, worker > 0 && worker + 1 == w.workers ? 1 : 0);
     if (begin == end)
       return;
+    Timed<Work> timed{w, worker};
     std::byte *workspace = w.workspaces + w.stride * static_cast<uint64_t>(worker);
     if (w.poison)
       std::memset(workspace, poisonByte, w.step->bytes);
@@ -220,8 +244,12 @@ Outcome Executor::run(size_t program) {
     if (poison)
       poisonBefore(program, static_cast<uint32_t>(i), poisoned);
     if (step.opcode != Opcode::Guard) {
-      execute(step);
+      execute(step, program, i);
       continue;
+    }
+    if (profile) { // takes no time of its own, but has its place in the row
+      uint64_t moment = Profile::now();
+      profile->slice(0, static_cast<uint32_t>(program), static_cast<uint32_t>(i), moment, moment);
     }
     if (atGuard)
       atGuard(program);
@@ -309,7 +337,7 @@ std::string Executor::badTensor(size_t index) {
       break;
     if (poison)
       poisonBefore(index, static_cast<uint32_t>(i), poisoned);
-    execute(bound[index].steps[i]);
+    execute(bound[index].steps[i], index, i);
     for (size_t k = 0; k < instruction.operands.size(); ++k) {
       const Operand &operand = instruction.operands[k];
       const Buffer &buffer = program.buffers[operand.buffer];

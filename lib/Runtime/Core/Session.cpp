@@ -48,6 +48,14 @@ StatusOr<std::unique_ptr<Session>> Session::open(const RunOptions &options) {
   if (!executor.ok())
     return executor.status();
   s.theExecutor = std::move(*executor);
+  if (!options.profile.empty()) {
+    auto profile = Profile::open(options.profile, options.profileSteps);
+    if (!profile.ok())
+      return profile.status();
+    s.theProfile = std::move(*profile);
+    s.theProfile->prepare(s.theExecutor->plan(), s.theExecutor->threads());
+    s.theExecutor->profileWith(s.theProfile.get());
+  }
   return session;
 }
 

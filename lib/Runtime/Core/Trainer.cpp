@@ -44,9 +44,12 @@ private:
   Status openLogs();
   Status catchUp();
   Status step(int64_t number);
+  Status nextWindow(int64_t &counted);
+  Status tell(const StepRecord &record);
   Status stopNotFinite(int64_t number);
   Status evaluateAfter(int64_t number, StepRecord &record);
   TrainingPoint pointAfter(int64_t number) const;
+  Status profiled(Profile &profile);
   Status finish(Status status);
   bool goesOn(const Status &status) const {
     return status.ok() && !interruptSignal() && !stopping->stop();
@@ -210,6 +213,7 @@ Status Trainer::evaluateAfter(int64_t number, StepRecord &record) {
   evaluationDue = validation && due;
   if (!evaluationDue || interruptSignal())
     return {};
+  ProfileSpan span(session.profile(), "evaluate");
   auto result = evaluate(session, *validation, evaluateBatches);
   if (!result.ok())
     return result.status();
@@ -259,12 +263,25 @@ Status Trainer::stopNotFinite(int64_t number) {
   return {ErrorCode::Numeric, message};
 }
 
+Status Trainer::nextWindow(int64_t &counted) {
+  ProfileSpan span(session.profile(), "data");
+  return stream->next(window->tokens(), window->labels(), counted);
+}
+
+Status Trainer::tell(const StepRecord &record) {
+  ProfileSpan span(session.profile(), "log");
+  if (Status status = logs->step(record); !status.ok())
+    return status;
+  progress->step(record);
+  return {};
+}
+
 Status Trainer::step(int64_t number) {
+  ProfileSpan span(session.profile(), "step");
   auto begin = Clock::now();
   StepRecord record;
   record.tokens = config.batch * config.seq;
-  if (Status status = stream->next(window->tokens(), window->labels(), record.countedTokens);
-      !status.ok())
+  if (Status status = nextWindow(record.countedTokens); !status.ok())
     return status;
   changeState(number);
   Outcome outcome = window->run();
@@ -291,16 +308,23 @@ Status Trainer::step(int64_t number) {
       return status;
   if (Status status = evaluateAfter(number, record); !status.ok())
     return status;
-  if (Status status = logs->step(record); !status.ok())
+  if (Status status = tell(record); !status.ok())
     return status;
-  progress->step(record);
   done = number;
   if (checkpoints) {
+    ProfileSpan saving(session.profile(), "checkpoint");
     TrainingPoint point = pointAfter(number);
     point.evalLoss = record.evalLoss;
     checkpoints->afterStep(point);
   }
   return {};
+}
+
+Status Trainer::profiled(Profile &profile) {
+  Status status = profile.stepDone();
+  if (!profile.recording())
+    executor.profileWith(nullptr);
+  return status;
 }
 
 Status Trainer::finish(Status status) {
@@ -366,14 +390,19 @@ Status Trainer::run() {
   if (resumed)
     std::printf("resumed after step %s\n", printGrouped(done).c_str());
   std::fflush(stdout);
-  progress = std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10));
+  progress =
+      std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10), std::nullopt,
+                                 ConsoleStyle{session.options().megatron, config.batch});
   if (checkpoints)
     checkpoints->onNote([this](const std::string &line) { progress->message(line); },
                         logs->events());
   start = Clock::now();
   Status status = catchUp();
-  for (int64_t number = done + 1; number <= steps && goesOn(status); ++number)
+  for (int64_t number = done + 1; number <= steps && goesOn(status); ++number) {
     status = step(number);
+    if (Profile *profile = session.profile(); profile && status.ok())
+      status = profiled(*profile);
+  }
   return finish(std::move(status));
 }
 

@@ -75,8 +75,8 @@ StatusOr<std::unique_ptr<CsvLog>> CsvLog::open(const std::string &path,
   if (after && last != *after)
     note = "the table '" + path + "' ends at step " + std::to_string(last) +
            ", it continues after step " + std::to_string(*after);
-  auto file =
-      AppendFile::open(path, kept ? AppendFile::Mode::Continue : AppendFile::Mode::Anew, "the table");
+  auto file = AppendFile::open(path, kept ? AppendFile::Mode::Continue : AppendFile::Mode::Anew,
+                               "the table");
   if (!file)
     return file.status();
   std::unique_ptr<CsvLog> log(new CsvLog(std::move(*file)));

@@ -3,6 +3,7 @@
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -59,10 +60,20 @@ std::string dsc::progressText(const StepRecord &record, int64_t steps, double to
   return text.substr(0, static_cast<size_t>(std::max(width - 1, 0)));
 }
 
-Progress::Progress(std::FILE *out, int64_t steps, int64_t every, std::optional<bool> terminal)
-    : out(out), steps(steps), every(std::max<int64_t>(every, 1)),
-      terminal(terminal.value_or(::isatty(::fileno(out)) == 1)), start(Clock::now()),
-      lastDraw(start) {}
+Progress::Progress(std::FILE *out, int64_t steps, int64_t every, std::optional<bool> terminal,
+                   ConsoleStyle style)
+    : out(out), steps(steps), every(std::max<int64_t>(every, 1)), style(style),
+      terminal(!style.megatron && terminal.value_or(::isatty(::fileno(out)) == 1)),
+      start(Clock::now()), lastDraw(start) {}
+
+static std::string localTime() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts;
+  char text[32] = "";
+  if (::localtime_r(&now, &parts))
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
 
 Progress::~Progress() { finish(); }
 
@@ -85,6 +96,13 @@ void Progress::step(const StepRecord &record) {
     // Ten times a second is enough for eyes, and cheap at a thousand steps a second.
     if (!drawn || final || record.evalLoss || secondsSince(lastDraw) >= 0.1)
       draw();
+    return;
+  }
+  if (style.megatron) {
+    std::string lines =
+        megatronLine(record, steps, style.batch, localTime()) + megatronEvaluation(record);
+    std::fputs(lines.c_str(), out);
+    std::fflush(out);
     return;
   }
   if (record.step % every != 0 && !final && !record.evalLoss && record.step != firstStep)

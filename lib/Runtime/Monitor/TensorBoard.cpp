@@ -113,8 +113,7 @@ StatusOr<std::unique_ptr<TensorBoardLog>> TensorBoardLog::open(const std::string
                                                                std::function<double()> clock) {
   if (!clock)
     clock = now;
-  std::string number =
-      std::to_string(std::max(static_cast<int64_t>(clock()), newest(folder) + 1));
+  std::string number = std::to_string(std::max(static_cast<int64_t>(clock()), newest(folder) + 1));
   if (number.size() < 10)
     number.insert(0, 10 - number.size(), '0');
   auto file = AppendFile::open(folder + "/" + std::string(prefix) + number + ".dsc",

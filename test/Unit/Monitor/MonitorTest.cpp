@@ -25,10 +25,11 @@ static StepRecord record(int64_t step) {
 }
 
 TEST(StepLog, KeysAndSeventeenDigits) {
-  EXPECT_EQ(stepLine(record(3)),
-            R"({"step": 3, "updates": 3, "loss": 0.10000000000000001, "grad_norm": 1.5, )"
-            R"("learning_rate": 0.00029999999999999997, "tokens": 256, "counted_tokens": 192, "skipped": null, )"
-            R"("tokens_per_second": 1234.5, "step_ms": 155.5})");
+  EXPECT_EQ(
+      stepLine(record(3)),
+      R"({"step": 3, "updates": 3, "loss": 0.10000000000000001, "grad_norm": 1.5, )"
+      R"("learning_rate": 0.00029999999999999997, "tokens": 256, "counted_tokens": 192, "skipped": null, )"
+      R"("tokens_per_second": 1234.5, "step_ms": 155.5})");
 }
 
 TEST(StepLog, CF_08_NotFiniteIsNull) {
@@ -144,6 +145,50 @@ TEST(Progress, TerminalRedrawsOneLine) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2); // the message's and the last
   EXPECT_NE(text.find("\r\x1b[Ksaved\n"), std::string::npos);
   EXPECT_NE(text.find("step 20/20"), std::string::npos);
+}
+
+TEST(Progress, MegatronsFieldsInMegatronsOrder) {
+  StepRecord r = record(7);
+  r.loss = 2.25;
+  EXPECT_EQ(megatronLine(r, 100, 8, "2026-01-31 12:00:00"),
+            " [2026-01-31 12:00:00] iteration        7/     100 | consumed samples:           56 |"
+            " elapsed time per iteration (ms): 155.5 | learning rate: 3.000000E-04 |"
+            " global batch size:     8 | lm loss: 2.250000E+00 | loss scale: 1.0 |"
+            " grad norm: 1.500 | number of skipped iterations:   0 |"
+            " number of nan iterations:   0 |\n");
+  r.skipped = "overflow";
+  r.lossScale = 65536;
+  r.gradNorm.reset();
+  EXPECT_EQ(megatronLine(r, 100, 8, "t"),
+            " [t] iteration        7/     100 | consumed samples:           56 |"
+            " elapsed time per iteration (ms): 155.5 | learning rate: 3.000000E-04 |"
+            " global batch size:     8 | loss scale: 65536.0 |"
+            " number of skipped iterations:   1 | number of nan iterations:   0 |\n");
+  EXPECT_EQ(megatronEvaluation(r), "");
+  r.evalLoss = 0;
+  EXPECT_EQ(megatronEvaluation(r),
+            "-------------------------------------------------------------------------------------"
+            "-----\n"
+            " validation loss at iteration 7 | lm loss value: 0.000000E+00 | lm loss PPL: "
+            "1.000000E+00 | \n"
+            "-------------------------------------------------------------------------------------"
+            "-----\n");
+}
+
+TEST(Progress, MegatronsLineComesEveryStep) {
+  char *text = nullptr;
+  size_t size = 0;
+  std::FILE *out = ::open_memstream(&text, &size);
+  {
+    Progress progress(out, 20, 10, /*terminal=*/true, {true, 4});
+    for (int64_t step = 1; step <= 20; ++step)
+      progress.step(record(step));
+  }
+  std::fclose(out);
+  std::string_view lines(text, size);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 20);
+  EXPECT_EQ(lines.find('\x1b'), lines.npos);
+  std::free(text);
 }
 
 TEST(Progress, ManyThreadsKeepLinesWhole) {

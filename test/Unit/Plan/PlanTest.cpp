@@ -50,6 +50,17 @@ TEST(Plan, ReadsBackWhatWasWritten) {
   EXPECT_EQ(planHash(good()).size(), 16u);
 }
 
+TEST(Plan, InstructionsKeepTheirPlace) {
+  Plan plan = test::testPlan();
+  plan.programs[0].instructions[1].place = "model.json:12";
+  auto read = deserialize(serialize(plan));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->programs[0].instructions[1].place, "model.json:12");
+  EXPECT_EQ(read->programs[0].instructions[0].place, "");
+  EXPECT_NE(printProgram(*read, read->programs[0]).find("\" from model.json:12\n"),
+            std::string::npos);
+}
+
 TEST(Plan, EqualPlansGiveEqualBytes) {
   EXPECT_EQ(serialize(test::testPlan()), serialize(test::testPlan()));
 }
@@ -243,6 +254,7 @@ TEST(PlanRules, Instructions) {
   expectRule("[copy]", [](Plan &p) { p.programs[2].instructions[0].operands[1].offset = 4; });
   expectRule("[text]", [&](Plan &p) { at(p, 0).label = "\xff"; });
   expectRule("[text]", [&](Plan &p) { at(p, 0).label = "\x1b[2J"; });
+  expectRule("[text]", [&](Plan &p) { at(p, 0).place = "a\nb"; });
   expectRule("[enum]", [&](Plan &p) { at(p, 0).opcode = static_cast<Opcode>(7); });
 }
 

@@ -14,6 +14,7 @@
 
 namespace dsc {
 
+class Profile;
 class StepLog;
 
 /// Writes checkpoints. With a snapshot the caller pays one copy of the state and a thread writes
@@ -25,6 +26,8 @@ public:
     CheckpointInfo info;
     StepLog *log = nullptr;             ///< synced before the checkpoint appears
     std::function<Status()> afterwards; ///< when it is in place; its error is told, too
+    Profile *profile = nullptr;         ///< told of copying and writing
+    uint64_t flow = 0;                  ///< of the profile; save() fills it in
   };
   struct Result {
     int64_t step;

@@ -18,6 +18,8 @@
 
 namespace dsc {
 
+class Profile;
+
 struct ExecutorOptions {
   std::string isa; ///< empty: the best that this CPU has
   int threads = 0; ///< 0: one a core that this process may use
@@ -71,6 +73,10 @@ public:
   /// program without one, at the end.
   void beforeUpdate(std::function<void(size_t program)> hook) { atGuard = std::move(hook); }
 
+  /// Notes every instruction from now on; null: no longer. The profile was prepared for this plan
+  /// and these threads.
+  void profileWith(Profile *to) { profile = to; }
+
   /// Describes the first variable with a value that is not finite; empty if there is none.
   std::string badVariable() const;
   /// Runs the program again on the inputs that lie in its buffers, up to its guard, and describes
@@ -102,7 +108,7 @@ private:
 
   Executor() = default;
   void bind(const plan::Program &program, Bound &bound, uint64_t aloneBytes) const;
-  void execute(const Step &step);
+  void execute(const Step &step, size_t program, size_t instruction);
   void poisonBefore(size_t program, uint32_t instruction, size_t &next);
   std::string scan(const plan::Buffer &buffer, uint64_t offset, uint64_t bytes) const;
 
@@ -118,6 +124,7 @@ private:
   std::vector<uint64_t> variableOffsets;
   std::vector<std::pair<std::byte *, std::vector<std::byte>>> stepState;
   std::function<void(size_t)> atGuard;
+  Profile *profile = nullptr;
 };
 
 } // namespace dsc

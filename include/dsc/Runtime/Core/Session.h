@@ -4,6 +4,7 @@
 
 #include "dsc/Runtime/Checkpoint/HuggingFace.h"
 #include "dsc/Runtime/Core/Executor.h"
+#include "dsc/Runtime/Core/Profile.h"
 #include "dsc/Runtime/Data/BatchStream.h"
 
 namespace dsc {
@@ -13,10 +14,11 @@ struct RunOptions {
   std::string plan;
   int64_t steps = -1;
   int threads = 0;
-  std::string log, save, weights, isa, digest, root;
+  std::string log, save, weights, isa, digest, root, profile;
+  int64_t profileSteps = 20;
   std::vector<std::string> set;
   std::vector<std::string> setState; ///< NAME=VALUE@STEP
-  bool poison = false, resume = false;
+  bool poison = false, resume = false, megatron = false;
   std::string version; ///< of this program
 };
 
@@ -26,6 +28,7 @@ public:
   static StatusOr<std::unique_ptr<Session>> open(const RunOptions &options);
 
   Executor &executor() { return *theExecutor; }
+  Profile *profile() { return theProfile.get(); } ///< null without --profile
   const nlohmann::json &spec() const { return theSpec; }
   const RunOptions &options() const { return theOptions; }
   const std::string &planHash() const { return hash; }
@@ -76,6 +79,7 @@ private:
   RunOptions theOptions;
   std::string folder, hash;
   nlohmann::json theSpec;
+  std::unique_ptr<Profile> theProfile;
   std::unique_ptr<Executor> theExecutor;
   std::optional<WeightSource> source;
   std::vector<std::string> theNotes;

@@ -21,7 +21,7 @@ struct StepRecord {
   std::optional<double> lossScale; ///< of this step's gradients, where the plan scales the loss
   std::string skipped;             ///< empty (null in the log), "overflow" or "empty"
   std::optional<double> evalLoss;  ///< where evaluated after this step: nats a token
-  std::optional<double> evalBitsPerByte; ///< where tokens are bytes too
+  std::optional<double> evalBitsPerByte;  ///< where tokens are bytes too
   double tokensPerSecond = 0, stepMs = 0; ///< of counted tokens; without evaluation and saving
 };
 

@@ -28,16 +28,16 @@ std::string scalars(double wallTime, int64_t step,
 
 /// Writes the steps that are shown: train/loss, train/learning_rate, train/grad_norm,
 /// train/loss_scale, train/tokens_per_second, eval/loss, eval/perplexity, eval/bits_per_byte,
-/// memory/resident_bytes, memory/peak_bytes. One event a step, in one write, so that a reader beside
-/// it finds whole records at any time.
+/// memory/resident_bytes, memory/peak_bytes. One event a step, in one write, so that a reader
+/// beside it finds whole records at any time.
 class TensorBoardLog : public StepSink {
 public:
   /// Opens a new file in `folder`, events.out.tfevents.<seconds>.dsc: its number is above those of
   /// the files that are there, since readers go by their order. `firstStep`: the first that this
   /// start will write; what earlier files say of it and later is void. Code Input.
-  static StatusOr<std::unique_ptr<TensorBoardLog>>
-  open(const std::string &folder, int64_t firstStep, Cadence cadence,
-       std::function<double()> clock = {});
+  static StatusOr<std::unique_ptr<TensorBoardLog>> open(const std::string &folder,
+                                                        int64_t firstStep, Cadence cadence,
+                                                        std::function<double()> clock = {});
 
   Status step(const StepRecord &record) override;
   Status evaluated(const StepRecord &record) override;
