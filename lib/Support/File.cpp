@@ -188,6 +188,14 @@ Status dsc::makeFolders(const std::string &path) {
   return {};
 }
 
+Status dsc::checkWritable(const std::string &folder) {
+  if (Status status = makeFolders(folder); !status)
+    return status;
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return systemError("cannot write into the folder", folder, errno);
+  return {};
+}
+
 std::string dsc::joinPath(const std::string &folder, const std::string &path) {
   if (folder.empty() || path.empty() || path.front() == '/')
     return path;

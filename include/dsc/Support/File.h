@@ -66,6 +66,10 @@ Status writeFileAtomically(const std::string &path, std::string_view bytes);
 /// mkdir -p. An existing folder is fine.
 Status makeFolders(const std::string &path);
 
+/// Makes the folder if need be and asks whether files can be made in it, so that what is written
+/// hours later fails now. Code Input.
+Status checkWritable(const std::string &folder);
+
 /// `path` if absolute or `folder` empty, else folder/path.
 std::string joinPath(const std::string &folder, const std::string &path);
 

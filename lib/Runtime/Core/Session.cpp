@@ -305,6 +305,21 @@ std::vector<std::string> Session::saveFolders() const {
   return folders;
 }
 
+Status Session::checkSaveFolders() const {
+  for (const std::string &folder : saveFolders()) {
+    // A folder is made beside its place and renamed.
+    std::string parent = std::filesystem::path(folder).lexically_normal().parent_path().string();
+    std::error_code ignored;
+    Status status = checkWritable(parent.empty() ? "." : parent);
+    if (status.ok() && std::filesystem::exists(folder, ignored) &&
+        !std::filesystem::is_directory(folder, ignored))
+      status = inputError("'" + folder + "' is there and no folder");
+    if (!status.ok())
+      return inputError("the final weights could not be saved: " + status.message());
+  }
+  return {};
+}
+
 Status Session::save(bool trained) {
   std::vector<ConstWeightBuffer> buffers;
   const auto &variables = theExecutor->plan().variables;

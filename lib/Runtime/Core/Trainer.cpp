@@ -374,6 +374,8 @@ Status Trainer::run() {
   if (!opened.ok())
     return opened.status();
   checkpoints = std::move(*opened);
+  if (Status status = session.checkSaveFolders(); !status.ok())
+    return status;
   if (Status status = startOrResume(); !status.ok())
     return status;
   if (Status status = openLogs(); !status.ok())

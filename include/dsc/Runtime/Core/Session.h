@@ -64,6 +64,8 @@ public:
 
   /// Where the weights go at the end: --save and checkpoint.dir/final.
   std::vector<std::string> saveFolders() const;
+  /// Asks now whether they can be made then. Code Input.
+  Status checkSaveFolders() const;
   /// Writes them all. `trained`: whether an update was applied; weights as they were loaded keep
   /// the element types of their file. Code Damaged.
   Status save(bool trained);
