@@ -1,6 +1,7 @@
 //===- ExecutorTest.cpp - programs of the small plan, instruction by instruction ===//
 #include "dsc/Runtime/Core/Executor.h"
 #include "TestPlan.h"
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -148,6 +149,19 @@ TEST(Executor, GuardStopsBeforeTheUpdateAndNamesTheFirstTensor) {
   run.weight[9] = std::numeric_limits<float>::quiet_NaN();
   ASSERT_EQ(run.executor->run(run.train), Outcome::NotFinite);
   EXPECT_EQ(run.executor->badVariable(), "parameter 'wte.weight' is nan at element 9");
+}
+
+// CL-06: the loss is finite, the norm of the gradients is not.
+TEST(Executor, CL_06_ANormThatIsNotFiniteStopsBeforeTheUpdate) {
+  SmallRun run;
+  std::fill_n(run.tokens, 12, 0); // so that row 7 of the weights has no part in the loss
+  run.weight[7 * 8] = 1e30f;
+  auto before = run.weights();
+  ASSERT_EQ(run.executor->run(run.train), Outcome::NotFinite);
+  EXPECT_TRUE(std::isfinite(run.output("loss")));
+  EXPECT_FALSE(std::isfinite(run.output("grad_norm")));
+  EXPECT_EQ(run.weights(), before);
+  EXPECT_EQ(*run.updates, 0);
 }
 
 TEST(Executor, StepsTakeNothingFromTheHeap) {
