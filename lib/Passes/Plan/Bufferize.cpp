@@ -284,7 +284,8 @@ void Bufferizer::placeSlice(ds::SliceRowsOp op) {
   if (type.getRank() > 1)
     rowBytes *= type.getShape().back();
   Place source = places[op.getInput()];
-  hold(op.getResult(), {source.buffer, source.offset + int64_t(op.getStart()) * rowBytes});
+  int64_t start = DSC_FAULT(31, int64_t(op.getStart()), int64_t(0));
+  hold(op.getResult(), {source.buffer, source.offset + start * rowBytes});
 }
 
 void Bufferizer::placeConcat(ds::ConcatRowsOp op) {
@@ -331,7 +332,7 @@ void Bufferizer::placeReport(ds::ReportOp op) {
 void Bufferizer::keepOldValues(Buffer *variable, int64_t index, Operation *writer) {
   SmallVector<Value> old, rest;
   for (Value value : variable->values)
-    (DSC_FAULT(31, lastUse(value) > index, false) ? old : rest).push_back(value);
+    (lastUse(value) > index ? old : rest).push_back(value);
   if (old.empty())
     return;
   Buffer *kept = newBuffer(freshLabel(writer), BufferKind::Activation, old.front().getType());

@@ -489,6 +489,39 @@ TEST(Step, AT_06_APaddedSampleChangesNothing) {
   EXPECT_EQ(run.state(), other.state());
 }
 
+//===-- lowering --===//
+
+// Fused ops, dissolved blocks and a head that is cut into runs of rows compute what the
+// ops that passes have not touched do.
+TEST(Step, LoweringChangesNothing) {
+  for (auto &[name, spec] : variants())
+    for (int64_t rows : {1, 3}) {
+      SCOPED_TRACE(name);
+      TinyRun plain(spec), lowered(spec);
+      ASSERT_TRUE(plain.ok() && lowered.ok());
+      PassManager passes(&lowered.context);
+      LoweringOptions options;
+      options.blockBytes = rows * spec.model.vocabSize * 4;
+      buildLoweringPipeline(passes, options);
+      ASSERT_TRUE(succeeded(passes.run(*lowered.module)));
+      auto variables = lowered.interpreter->variables;
+      lowered.interpreter = std::make_unique<reference::Interpreter>(*lowered.module);
+      lowered.interpreter->variables = variables;
+      scatter(plain);
+      scatter(lowered);
+      for (int step = 0; step < 2; ++step) {
+        auto a = runWindow(plain, Window(spec, step)), b = runWindow(lowered, Window(spec, step));
+        ASSERT_TRUE(succeeded(a) && succeeded(b));
+        for (const auto &[report, value] : a->reports)
+          for (int64_t i = 0; i < value.count(); ++i)
+            ASSERT_NEAR(b->reports[report][i], value[i], 1e-12) << report << " step " << step;
+      }
+      for (const std::string &parameter : trained(plain))
+        for (size_t i = 0; i < plain[parameter].size(); ++i)
+          ASSERT_NEAR(lowered[parameter][i], plain[parameter][i], 1e-9) << parameter;
+    }
+}
+
 //===-- mixed precision --===//
 
 static double rounded(double value, Precision precision) {
