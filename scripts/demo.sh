@@ -29,9 +29,11 @@ last = [line for line in map(json.loads, open(sys.argv[1])) if line.get("eval_lo
 print(f"loss over the last 5 % of the text: {last['eval_loss']:.4f} nats a byte (gzip -9 of the text: 1.64)")
 sys.exit(last["eval_loss"] >= 1.50)
 PY
+$bin/dsc-report $out/log -o $out/run.html >/dev/null
 cat <<TEXT
 files:
   log of every step    $out/log/log.jsonl
+  curves of the run    $out/run.html
   weights              $out/checkpoints/final/ (a Hugging Face folder)
   IR after every pass  $out/ir/index.html
   plan                 $out/plan.bin
