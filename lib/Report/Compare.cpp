@@ -24,8 +24,12 @@ static std::string tail(const std::string &path, size_t parts) {
 static void giveNames(std::vector<Run> &runs) {
   for (size_t parts = 1; parts <= 16; ++parts) {
     std::set<std::string> names;
-    for (Run &run : runs)
-      names.insert(run.name = tail(run.path, parts));
+    for (Run &run : runs) {
+      run.name = tail(run.path, parts);
+      if (run.name == "log" || run.name == "log.jsonl") // says nothing
+        run.name = tail(run.path, parts + 1);
+      names.insert(run.name);
+    }
     if (names.size() == runs.size())
       return;
   }

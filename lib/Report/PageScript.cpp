@@ -34,6 +34,8 @@ const charts = [
   { key: "resident_bytes", title: "Memory", unit: "resident; dashed: at most so far", dashed: "peak_bytes", print: bytes, zero: true, binary: true },
 ].filter(c => runs.some(r => r.series[c.key] && r.series[c.key][0].length));
 const series = (run, key) => (run.series[key] ? run.series[key][0].map((s, i) => [s, run.series[key][1][i]]).filter(p => p[1] !== null) : []);
+// Long curves are a band without it.
+if (runs.some(r => r.series.loss && r.series.loss[0].length > 600)) state.smooth = 0.8;
 for (const c of charts) c.data = runs.map(r => ({ line: series(r, c.key), dashed: c.dashed ? series(r, c.dashed) : [], dots: c.dots ? series(r, c.dots) : [] }));
 
 function smoothed(points) {
@@ -50,7 +52,7 @@ function niceStep(span, count, binary) {
   if (!(raw > 0)) return 1;
   const unit = Math.pow(base, Math.floor(Math.log(raw) / Math.log(base) + 1e-9));
   if (binary) return raw <= unit ? unit : unit * 2;
-  for (const k of [1, 2, 2.5, 5, 10]) if (raw <= k * unit * 1.0001) return k * unit;
+  for (const k of [1, 2, 2.5, 5, 10]) if (raw <= k * unit * 1.2) return k * unit;
   return 10 * unit;
 }
 function linearTicks(low, high, count, binary) {
@@ -233,7 +235,7 @@ for (const c of charts) {
   host.append(c.box);
 }
 const reset = el("button", { hidden: "", onclick: () => { state.zoom = null; drawAll(); } }, "Show all steps");
-const amount = el("input", { type: "range", min: 0, max: 0.98, step: 0.02, value: 0, "aria-label": "Smoothing",
+const amount = el("input", { type: "range", min: 0, max: 0.98, step: 0.02, value: state.smooth, "aria-label": "Smoothing",
   oninput: () => { state.smooth = Number(amount.value); drawAll(); } });
 tools.append(el("label", {}, "smoothing", amount));
 for (const c of charts.filter(c => c.logs)) {

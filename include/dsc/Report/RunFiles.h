@@ -47,7 +47,7 @@ struct Run {
 StatusOr<Run> readRun(const std::string &path);
 
 /// All of them; errors of all runs in one status. Gives names: the last part of the path, more of
-/// it where two would be the same.
+/// it where two would be the same or it is only "log".
 StatusOr<std::vector<Run>> readRuns(const std::vector<std::string> &paths);
 
 /// A setting of at least one of several runs.

@@ -126,7 +126,7 @@ TEST(Report, NamesTellRunsApart) {
   };
   auto one = readRuns({temp.path("x/log/")});
   ASSERT_TRUE(one.ok());
-  EXPECT_EQ(name(one, 0), "log");
+  EXPECT_EQ(name(one, 0), "x/log");
   auto three = readRuns({temp.path("x/log"), temp.path("y/log"), temp.path("z/log/")});
   ASSERT_TRUE(three.ok());
   EXPECT_EQ(name(three, 0), "x/log");
