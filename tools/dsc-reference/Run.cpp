@@ -159,7 +159,8 @@ StatusOr<std::optional<EvaluationSum>> ReferenceRun::validationLoss() {
                                                 idTensor(config.microBatch, config.seq, labels)});
     if (failed(outcome))
       return interpreterFailed();
-    sum.add(outcome->reports["loss"].item(), counted, labels);
+    sum.see(labels);
+    sum.add(outcome->reports["loss"].item(), counted);
     if (signalCaught())
       return std::optional<EvaluationSum>();
   }

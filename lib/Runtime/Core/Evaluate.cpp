@@ -81,9 +81,9 @@ StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &str
     ++result.batches;
     if (counted == 0)
       continue;
+    sum.see({ports->labels, static_cast<size_t>(config->microBatch * config->seq)});
     executor.run(ports->program);
-    sum.add(scalarAt(ports->loss), counted,
-            {ports->labels, static_cast<size_t>(config->microBatch * config->seq)});
+    sum.add(scalarAt(ports->loss), counted);
     if (interruptSignal()) {
       result.complete = false;
       break;

@@ -7,12 +7,15 @@
 
 using namespace dsc;
 
-void EvaluationSum::add(double meanLoss, int64_t counted, std::span<const int32_t> labels) {
-  sum += meanLoss * static_cast<double>(DSC_FAULT(81, counted, 1));
-  total += counted;
+void EvaluationSum::see(std::span<const int32_t> labels) {
   if (countsBytes)
     for (int32_t label : labels)
       bytes += label >= 0 && label < 256;
+}
+
+void EvaluationSum::add(double meanLoss, int64_t counted) {
+  sum += meanLoss * static_cast<double>(DSC_FAULT(81, counted, 1));
+  total += counted;
 }
 
 std::optional<double> EvaluationSum::bitsPerByte() const {

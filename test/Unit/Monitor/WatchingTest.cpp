@@ -14,14 +14,17 @@ TEST(EvaluationSum, WeighsByCountedTokens) {
   EXPECT_EQ(sum.loss(), 0);
   EXPECT_FALSE(sum.bitsPerByte());
   std::vector<int32_t> first{'a', 'b', -100, 256}, second{255};
-  sum.add(2, 3, first); // 256 ends a text: a token, no byte
-  sum.add(4, 1, second);
+  sum.see(first); // 256 ends a text: a token, no byte
+  sum.add(2, 3);
+  sum.see(second);
+  sum.add(4, 1);
   EXPECT_EQ(sum.tokens(), 4);
   EXPECT_EQ(sum.loss(), 2.5);
   ASSERT_TRUE(sum.bitsPerByte());
   EXPECT_NEAR(*sum.bitsPerByte(), 10 / std::log(2.0) / 3, 1e-15);
   EvaluationSum other;
-  other.add(2, 3, first);
+  other.see(first);
+  other.add(2, 3);
   EXPECT_FALSE(other.bitsPerByte());
   EXPECT_NEAR(perplexityOf(2.5), std::exp(2.5), 1e-14);
 }

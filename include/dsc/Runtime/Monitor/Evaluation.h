@@ -16,8 +16,10 @@ public:
   /// `bytes`: ids below 256 stand for one byte of text each, all others for none.
   explicit EvaluationSum(bool bytes = false) : countsBytes(bytes) {}
 
-  /// A batch whose counted labels are those of `labels` that are not negative.
-  void add(double meanLoss, int64_t counted, std::span<const int32_t> labels);
+  /// Before a batch runs: what its labels stand for. A program may reuse their memory.
+  void see(std::span<const int32_t> labels);
+  /// After it ran: the mean over its counted labels.
+  void add(double meanLoss, int64_t counted);
 
   int64_t tokens() const { return total; }
   double loss() const { return total ? sum / static_cast<double>(total) : 0; } ///< nats a token
