@@ -101,7 +101,7 @@ struct Figures {
     }
     speed = whole(median(seriesOf(run, "tokens_per_second")));
     if (const Series &peaks = seriesOf(run, "peak_bytes"); !peaks.empty())
-      memory = printBytes(static_cast<uint64_t>(std::max(0.0, peaks.back().second)));
+      memory = printBytes(static_cast<uint64_t>(std::clamp(peaks.back().second, 0.0, 1e18)));
     skipped = printGrouped(static_cast<int64_t>(run.skipped.size()));
     checkpoints = printGrouped(static_cast<int64_t>(run.checkpoints.size()));
     time = duration(run.seconds);

@@ -36,6 +36,13 @@ static size_t tokenStart(std::string_view text, size_t byte) {
   return column;
 }
 
+/// What doubles count exactly; larger numbers in a log are not meant.
+static constexpr double mostCount = 9007199254740992.0;
+
+static int64_t count(double value) {
+  return static_cast<int64_t>(std::clamp(value, 0.0, mostCount));
+}
+
 namespace {
 
 /// Lines of a file of JSON objects.
@@ -62,6 +69,8 @@ public:
           return false;
         }
         fail(tokenStart(text, problem.byte), "this is no JSON");
+      } catch (const json::out_of_range &) { // does not say where
+        fail(1, "a number in this line has no double");
       }
     }
     return false;
@@ -126,7 +135,7 @@ private:
     auto found = line.find("step");
     if (found == line.end())
       return lines.fail(1, "there is no 'step'");
-    if (!found->is_number_integer() || *found < run.steps + 1)
+    if (!found->is_number_integer() || *found < run.steps + 1 || *found > mostCount)
       return lines.fail(lines.columnOf("step"),
                         "'step' is " + found->dump() + ", expected a whole number above " +
                             std::to_string(run.steps) + ": steps rise from line to line");
@@ -143,9 +152,9 @@ private:
     if (number(line, "step_ms", value))
       run.seconds += value / 1e3;
     if (number(line, "updates", value))
-      run.updates = static_cast<int64_t>(value);
+      run.updates = count(value);
     if (number(line, line.contains("counted_tokens") ? "counted_tokens" : "tokens", value))
-      run.countedTokens += static_cast<int64_t>(value);
+      run.countedTokens = count(static_cast<double>(run.countedTokens) + value);
     if (skipped != line.end() && skipped->is_string())
       run.skipped.emplace_back(step, skipped->get<std::string>());
     if (!run.firstStep)
@@ -277,6 +286,8 @@ static Status readSettings(const std::string &path, Run &run) {
     return inputError(damaged(path, line, at - start + 1,
                               text.substr(start, text.find('\n', start) - start),
                               "this is no JSON"));
+  } catch (const json::out_of_range &) {
+    return inputError("'" + path + "' holds a number that has no double");
   }
   return {};
 }

@@ -89,6 +89,7 @@ TEST(Report, SaysWhatIsWrongAndWhere) {
         {"{\"step\": 2, \"grad_norm\": \"big\"}\n",
          ":2:26:", "'grad_norm' is string, expected a number or null"},
         {"{\"step\": 2, \"loss\": 1}}\n", ":2:23:", "this is no JSON"},
+        {"{\"step\": 2, \"loss\": 1e999}\n", ":2:1:", "a number in this line has no double"},
         {"{\"step\": 2\n{\"step\": 3}\n", ":2:", "this is no JSON"}}) {
     temp.write("d/log.jsonl", line(1) + text);
     std::string error = errorOf(temp.path("d"));
@@ -115,6 +116,50 @@ TEST(Report, ALineThatIsBeingWrittenIsLeftOut) {
     EXPECT_EQ(run->steps, 1);
     EXPECT_EQ(run->notes.size(), 1u);
   }
+}
+
+TEST(Report, HugeNumbersAreHarmless) {
+  TempFolder temp;
+  temp.write("r/log.jsonl",
+             "{\"step\": 1, \"updates\": 1e300, \"tokens\": -1e300, \"loss\": 1e308, "
+             "\"step_ms\": 1e308, \"tokens_per_second\": 1e308}\n");
+  temp.write("r/log.memory.jsonl",
+             "{\"step\": 1, \"resident_bytes\": 1e300, \"peak_bytes\": -1e300}\n");
+  auto run = readRun(temp.path("r"));
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  EXPECT_EQ(run->countedTokens, 0);
+  EXPECT_NE(reportPage({*run}).find("\"loss\":[[1],[null]]"), std::string::npos);
+  temp.write("r/log.jsonl", "{\"step\": 18446744073709551615}\n");
+  EXPECT_NE(errorOf(temp.path("r")).find(":1:10: error: 'step' is 18446744073709551615"),
+            std::string::npos);
+}
+
+TEST(Report, RandomDamageNeverCrashes) {
+  TempFolder temp;
+  std::string log = line(1) + line(2, ", \"eval_loss\": 2.5") + line(3),
+              info = R"({"plan_hash": "ab", "spec": {"a": {"b": [1, "x"]}}})",
+              events = "{\"step\":2,\"event\":\"checkpoint\",\"message\":\"saved\"}\n";
+  uint64_t state = 1;
+  auto damage = [&](std::string text) {
+    for (int changes = 0; changes < 2; ++changes) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      text[(state >> 33) % text.size()] = "\"{}[],:0-eE.\\\n x\xff\0"[(state >> 20) % 19];
+    }
+    return text;
+  };
+  int good = 0;
+  for (int i = 0; i < 400; ++i) {
+    temp.write("r/log.jsonl", damage(log));
+    temp.write("r/run.json", i % 2 ? info : damage(info));
+    temp.write("r/log.events.jsonl", damage(events));
+    temp.write("r/log.memory.jsonl", damage(events));
+    auto run = readRun(temp.path("r"));
+    if (!run.ok())
+      EXPECT_EQ(run.status().code(), ErrorCode::Input);
+    else
+      good += !reportPage({*run}).empty();
+  }
+  EXPECT_GT(good, 3);
 }
 
 TEST(Report, NamesTellRunsApart) {
