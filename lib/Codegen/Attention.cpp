@@ -1,7 +1,8 @@
 //===- Attention.cpp - kernel of causal attention --------------------------===//
 // Items are (sample, head). For a block of queries (two vectors) it walks blocks of keys up to the
 // diagonal: scores, running maximum, exponentials, and the weighted sum of values, each from and to
-// the nearest cache. Masked pairs are computed only inside tiles that the diagonal crosses.
+// the nearest cache. Masked pairs are computed only inside tiles that the diagonal crosses. Where
+// documents are packed, blocks of keys before the first document of the queries are skipped.
 #include "AttentionTile.h"
 #include "Generators.h"
 #include "VectorMath.h"
@@ -19,7 +20,8 @@ class ForwardKernel {
 public:
   ForwardKernel(ds::AttentionOp op, const Target &target)
       : shape(op.getQkv(), op.getHeads(), op.getScale().convertToDouble(), target),
-        drops(op.getKey()), dropout(shape, op.getDropout().convertToDouble()) {
+        drops(op.getKey()), dropout(shape, op.getDropout().convertToDouble()),
+        range(shape, bool(op.getPositionIds())) {
     // Whole tiles of keys whose scores stay in the nearest cache.
     keyBlock = std::min<int64_t>(96, shape.paddedKeys());
     keysAt = layout.take(shape.paddedKeys() * shape.width);
@@ -51,6 +53,7 @@ private:
   AttentionShape shape;
   bool drops;
   AttentionMask dropout;
+  KeyRange range;
   WorkspaceLayout layout;
   int64_t keyBlock, keysAt, valuesAt, queriesAt, scoresAt, sumsAt;
   // Values of the kernel being written.
@@ -70,6 +73,8 @@ void ForwardKernel::emit(KernelBuilder &b, ArrayRef<int64_t> resultArgument) {
   scores = b.workspace(scoresAt, scoreRows() * shape.queries);
   if (drops)
     dropout.begin(b, 1);
+  if (range.isPacked())
+    range.begin(b, drops ? 2 : 1);
   sums = b.workspace(sumsAt, shape.width * shape.queries);
   b.forRange(b.begin(), b.end(), 1, [&](Value item) { emitHead(b, item); });
   b.finish();
@@ -80,6 +85,7 @@ void ForwardKernel::emitHead(KernelBuilder &b, Value item) {
   qkvBase = shape.qkvBase(b, sample, head);
   rowBase = shape.rowBase(b, sample, head);
   dropout.beginHead(sample, head);
+  range.beginSample(b, sample);
   lseBase = b.linear(item, shape.length);
   int64_t model = shape.model();
   for (auto [at, to] : {std::pair(1, keys), std::pair(2, values)}) {
@@ -118,7 +124,7 @@ void ForwardKernel::emitQueries(KernelBuilder &b, Value first) {
   Value end = b.min(b.add(first, b.index(shape.queries)), b.index(shape.length));
   Value low = b.splat(masked * shape.scale), zero = b.splat(0);
   // Largest scaled score and sum of exponentials of each query.
-  Carried state = b.forRange(b.index(0), end, keyBlock, {low, low, zero, zero},
+  Carried state = b.forRange(range.start(b, first, keyBlock), end, keyBlock, {low, low, zero, zero},
                              [&](Value key, ValueRange carried) {
                                Value count = b.min(b.sub(end, key), b.index(keyBlock));
                                return emitKeys(b, first, key, count, carried);
@@ -127,6 +133,10 @@ void ForwardKernel::emitQueries(KernelBuilder &b, Value first) {
   for (int64_t c = 0; c < 2; ++c) {
     inverse.push_back(b.div(b.splat(drops ? dropout.scale() : 1), state[2 + c]));
     Value value = b.add(state[c], emitLog(b, state[2 + c]));
+    if (Value token = range.isToken(b, first, c)) { // padding has met masked keys only
+      inverse.back() = b.select(token, inverse.back(), zero);
+      value = b.select(token, value, zero);
+    }
     Value query = b.add(first, b.index(c * shape.lanes));
     Value place = b.add(lseBase, query);
     if (shape.length % shape.queries == 0)
@@ -152,7 +162,7 @@ Carried ForwardKernel::emitScores(KernelBuilder &b, Value first, Value key, Valu
       for (int64_t c = 0; c < 2; ++c) {
         Value score = tile[r * 2 + c];
         if (diagonal)
-          score = b.select(causalMask(b, first, c, b.add(row, b.index(r))), score, b.splat(masked));
+          score = b.select(range.mask(b, first, c, b.add(row, b.index(r))), score, b.splat(masked));
         next[c] = b.max(score, next[c]);
         b.storeVector(score, scores,
                       b.linear(b.add(at, b.index(r)), shape.queries, b.index(c * shape.lanes)));
@@ -165,11 +175,15 @@ Carried ForwardKernel::emitScores(KernelBuilder &b, Value first, Value key, Valu
 Carried ForwardKernel::emitKeys(KernelBuilder &b, Value first, Value key, Value count,
                                 ValueRange state) {
   int64_t rows = shape.rows;
-  // Tiles below the diagonal: key + at + rows - 1 <= first.
-  Value below = b.max(b.add(b.sub(first, key), b.index(1)), b.index(0));
-  Value free = b.min(b.mul(b.div(below, b.index(rows)), b.index(rows)), count);
   Value low = b.splat(masked);
-  Carried largest = emitScores(b, first, key, b.index(0), free, false, {low, low});
+  Carried largest = {low, low};
+  Value free = b.index(0);
+  if (!range.isPacked()) {
+    // Tiles below the diagonal: key + at + rows - 1 <= first.
+    Value below = b.max(b.add(b.sub(first, key), b.index(1)), b.index(0));
+    free = b.min(b.mul(b.div(below, b.index(rows)), b.index(rows)), count);
+    largest = emitScores(b, first, key, b.index(0), free, false, largest);
+  }
   largest = emitScores(b, first, key, free, count, true, largest);
 
   Value scale = b.splat(shape.scale);

@@ -37,6 +37,7 @@ private:
   AttentionShape shape;
   bool drops;
   AttentionMask dropout;
+  KeyRange range;
   WorkspaceLayout layout;
   int64_t queryBlock, keyBlock;
   struct Piece {
@@ -57,7 +58,8 @@ private:
 
 BackwardKernel::BackwardKernel(ds::AttentionGradOp op, const Target &target)
     : shape(op.getQkv(), op.getHeads(), op.getScale().convertToDouble(), target),
-      drops(op.getKey()), dropout(shape, op.getDropout().convertToDouble()) {
+      drops(op.getKey()), dropout(shape, op.getDropout().convertToDouble()),
+      range(shape, bool(op.getPositionIds())) {
   int64_t groups = (std::min<int64_t>(64, shape.length) + shape.queries - 1) / shape.queries;
   queryBlock = groups * shape.queries;
   keyBlock = std::min<int64_t>(96, shape.paddedKeys());
@@ -88,6 +90,8 @@ void BackwardKernel::emit(KernelBuilder &b, ArrayRef<int64_t> resultArgument) {
     piece->memory = b.workspace(piece->at, piece->count);
   if (drops)
     dropout.begin(b, 4);
+  if (range.isPacked())
+    range.begin(b, drops ? 5 : 4);
   b.forRange(b.begin(), b.end(), 1, [&](Value item) { emitHead(b, item); });
   b.finish();
 }
@@ -97,6 +101,7 @@ void BackwardKernel::emitHead(KernelBuilder &b, Value item) {
   qkvBase = shape.qkvBase(b, sample, head);
   rowBase = shape.rowBase(b, sample, head);
   dropout.beginHead(sample, head);
+  range.beginSample(b, sample);
   lseBase = b.linear(item, shape.length);
   int64_t model = shape.model();
   for (auto [part, to] : {std::pair(1, keys), std::pair(2, values)}) {
@@ -125,7 +130,7 @@ void BackwardKernel::emitQueryBlock(KernelBuilder &b, Value first) {
   fillZeros(b, querySums.memory, 0, querySums.count);
   Value groups = b.div(b.add(count, b.index(shape.queries - 1)), b.index(shape.queries));
   b.forRange(b.index(0), groups, 1, [&](Value group) { packGroup(b, group); });
-  b.forRange(b.index(0), b.add(first, count), keyBlock,
+  b.forRange(range.start(b, first, keyBlock), b.add(first, count), keyBlock,
              [&](Value key) { emitKeyBlock(b, first, count, key); });
   b.forRange(b.index(0), groups, 1, [&](Value group) { storeQueries(b, first, group); });
 }
@@ -186,10 +191,13 @@ void BackwardKernel::emitKeyBlock(KernelBuilder &b, Value first, Value count, Va
   };
   b.forRange(b.index(0), groups, 1, [&](Value group) {
     Value from = b.linear(group, shape.queries, first), limit = keysOf(group);
-    // Tiles below the diagonal: key + at + rows - 1 <= from.
-    Value below = b.max(b.add(b.sub(from, key), b.index(1)), b.index(0));
-    Value free = b.min(b.mul(b.div(below, b.index(rows)), b.index(rows)), limit);
-    emitScores(b, from, key, group, b.index(0), free, false);
+    Value free = b.index(0);
+    if (!range.isPacked()) {
+      // Tiles below the diagonal: key + at + rows - 1 <= from.
+      Value below = b.max(b.add(b.sub(from, key), b.index(1)), b.index(0));
+      free = b.min(b.mul(b.div(below, b.index(rows)), b.index(rows)), limit);
+      emitScores(b, from, key, group, b.index(0), free, false);
+    }
     emitScores(b, from, key, group, free, limit, true);
     if (drops)
       emitDropout(b, from, key, group, limit);
@@ -226,7 +234,7 @@ void BackwardKernel::emitScores(KernelBuilder &b, Value first, Value key, Value 
       for (int64_t c = 0; c < 2; ++c) {
         Value p = emitExpFlushed(b, b.min(b.splat(88), b.fma(tile[r * 2 + c], scale, back[c])));
         if (diagonal)
-          p = b.select(causalMask(b, first, c, b.add(row, b.index(r))), p, b.splat(0));
+          p = b.select(range.mask(b, first, c, b.add(row, b.index(r))), p, b.splat(0));
         b.storeVector(p, probabilities.memory, place(r, c));
       }
     tile = tileProduct(b, rows, 2, b.index(0), b.index(shape.width),

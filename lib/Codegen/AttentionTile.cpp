@@ -169,3 +169,42 @@ Value dsc::causalMask(KernelBuilder &b, Value first, int64_t vector, Value key) 
                                DSC_FAULT(49, arith::CmpIPredicate::sle, arith::CmpIPredicate::slt),
                                distance, lane);
 }
+
+/// Positions of queries in their documents; -1 past the end of the sequence.
+Value KeyRange::positionsOf(KernelBuilder &b, Value first, int64_t vector) const {
+  int64_t lanes = b.lanes();
+  Type integer = b.builder().getI32Type();
+  Value query = b.add(first, b.index(vector * lanes));
+  auto load = [&](Value mask) { return b.loadVector(positions, b.add(base, query), mask, lanes); };
+  if (shape.length % shape.queries == 0)
+    return load(Value());
+  Value rest = b.max(b.sub(b.index(shape.length), query), b.index(0));
+  Value exists = b.mask(rest, lanes);
+  return b.select(exists, load(exists), b.broadcast(b.constant(integer, -1), lanes));
+}
+
+Value KeyRange::start(KernelBuilder &b, Value first, int64_t step) const {
+  if (!packed)
+    return b.index(0);
+  Value position = b.load(positions, b.add(base, first));
+  Value key = b.sub(first, b.convert(position, b.builder().getIndexType()));
+  return b.mul(b.div(key, b.index(step)), b.index(step));
+}
+
+Value KeyRange::isToken(KernelBuilder &b, Value first, int64_t vector) const {
+  if (!packed)
+    return Value();
+  Value none = b.broadcast(b.constant(b.builder().getI32Type(), -1), b.lanes());
+  return b.less(none, positionsOf(b, first, vector));
+}
+
+Value KeyRange::mask(KernelBuilder &b, Value first, int64_t vector, Value key) const {
+  Value allowed = causalMask(b, first, vector, key);
+  if (!packed)
+    return allowed;
+  // first + lane - position <= key
+  Value distance = b.broadcast(b.convert(b.sub(key, first), b.builder().getI32Type()), b.lanes());
+  Value start = b.sub(laneNumbers(b, vector * b.lanes()), positionsOf(b, first, vector));
+  return b.bitAnd(allowed, arith::CmpIOp::create(b.builder(), b.loc(), arith::CmpIPredicate::sle,
+                                                 start, distance));
+}

@@ -97,6 +97,30 @@ private:
   Value sample, head;
 };
 
+/// Which keys queries look at: all up to their own, or with position_ids those of their document.
+class KeyRange {
+public:
+  KeyRange(const AttentionShape &shape, bool packed) : shape(shape), packed(packed) {}
+  bool isPacked() const { return packed; }
+  /// Before anything else in the kernel: position_ids are argument `i`.
+  void begin(KernelBuilder &b, unsigned i) { positions = b.flat(i); }
+  void beginSample(KernelBuilder &b, Value sample) { base = b.linear(sample, shape.length); }
+  /// The first key that a block of queries from `first` on needs, rounded down to a multiple of
+  /// `step`: documents follow each other, so it is that of the first query.
+  Value start(KernelBuilder &b, Value first, int64_t step) const;
+  /// i1 vector of the lanes whose query, of `first` + lane (+ `vector` vectors), exists and is of
+  /// no padding; null where documents are not packed.
+  Value isToken(KernelBuilder &b, Value first, int64_t vector) const;
+  /// i1 vector: those queries may look at `key`.
+  Value mask(KernelBuilder &b, Value first, int64_t vector, Value key) const;
+
+private:
+  Value positionsOf(KernelBuilder &b, Value first, int64_t vector) const;
+  const AttentionShape &shape;
+  bool packed;
+  Value positions, base;
+};
+
 /// i1 vector: query `first` + lane (+ `vector` vectors) may look at `key`.
 Value causalMask(KernelBuilder &b, Value first, int64_t vector, Value key);
 

@@ -23,17 +23,29 @@ public:
     int64_t columns = columnsOf(embedding.getTable()), length = columnsOf(embedding.getIds());
     Value ids = b.flat(0), table = b.flat(1);
     Value positions = embedding.getPositions() ? b.flat(2) : Value();
+    Value positionIds = embedding.getPositionIds() ? b.flat(3) : Value();
     Value out = b.flat(resultArgument[0]);
-    b.forRange(b.begin(), b.end(), 1, [&](Value row) {
+    auto lookUp = [&](Value row, Value place, bool placed) {
       Value id = b.convert(b.load(ids, row), b.builder().getIndexType());
       Value from = b.linear(id, columns), to = b.linear(row, columns);
-      Value position = b.linear(b.rem(row, b.index(length)), columns);
+      Value position = b.linear(place, columns);
       b.forVectors(columns, [&](Value at, Value mask) {
         Value x = b.loadVector(table, b.add(from, at), mask);
-        if (positions)
+        if (placed)
           x = b.add(x, b.loadVector(positions, b.add(position, at), mask));
         b.storeVector(x, out, b.add(to, at), mask);
       });
+    };
+    b.forRange(b.begin(), b.end(), 1, [&](Value row) {
+      if (!positionIds)
+        return lookUp(row, b.rem(row, b.index(length)), bool(positions));
+      Value place = b.convert(b.load(positionIds, row), b.builder().getIndexType());
+      auto write = [&](bool placed) {
+        lookUp(row, place, placed);
+        return Carried{};
+      };
+      b.ifElse(
+          b.less(place, b.index(0)), [&] { return write(false); }, [&] { return write(true); });
     });
     b.finish();
   }
@@ -64,11 +76,13 @@ public:
     b.forRange(b.index(0), b.index(elementsOf(grad.getIds())), 1, [&](Value row) {
       Value id = b.convert(b.load(ids, row), b.builder().getIndexType());
       Value from = b.linear(row, columns, range.low), to = b.linear(id, columns, range.low);
-      b.forVectors(range.count, [&](Value at, Value mask) {
-        Value sum = b.add(b.loadVector(out, b.add(to, at), mask),
-                          b.loadVector(gradient, b.add(from, at), mask));
-        b.storeVector(DSC_FAULT(54, sum, b.loadVector(gradient, b.add(from, at), mask)), out,
-                      b.add(to, at), mask);
+      b.ifThen(b.less(b.index(-1), id), [&] {
+        b.forVectors(range.count, [&](Value at, Value mask) {
+          Value sum = b.add(b.loadVector(out, b.add(to, at), mask),
+                            b.loadVector(gradient, b.add(from, at), mask));
+          b.storeVector(DSC_FAULT(54, sum, b.loadVector(gradient, b.add(from, at), mask)), out,
+                        b.add(to, at), mask);
+        });
       });
     });
     b.finish();

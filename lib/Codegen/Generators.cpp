@@ -29,6 +29,7 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.layer_norm_parameter_grad"] = createLayerNormParameterGradGenerator();
     map["ds.attention"] = createAttentionGenerator();
     map["ds.attention_grad"] = createAttentionGradGenerator();
+    map["ds.cached_attention"] = createCachedAttentionGenerator();
     map["ds.random_key"] = createRandomKeyGenerator();
     map["ds.dropout"] = createDropoutGenerator();
     map["ds.cross_entropy"] = createCrossEntropyGenerator();

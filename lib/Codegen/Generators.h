@@ -35,6 +35,7 @@ GeneratorPointer createLayerNormParameterGradGenerator();
 // Attention.
 GeneratorPointer createAttentionGenerator();
 GeneratorPointer createAttentionGradGenerator();
+GeneratorPointer createCachedAttentionGenerator();
 
 // Masks.
 GeneratorPointer createRandomKeyGenerator();

@@ -3,6 +3,7 @@
 // epilogue.
 #include "Generators.h"
 #include "Matmul.h"
+#include "ThinProduct.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Support/Fault.h"
@@ -27,17 +28,28 @@ struct Matrix {
 /// Common to the three products: a subclass says the shape, where A, B and C are, and the epilogue.
 class MatmulGenerator : public KernelGenerator {
 public:
-  int64_t items(Operation *op) const final { return splitMatmul(shape(op)).items; }
+  int64_t items(Operation *op) const final {
+    return takesThin(op) ? splitThin(shape(op)).items : splitMatmul(shape(op)).items;
+  }
   int64_t workspaceBytes(Operation *op, const Target &target) const final {
-    return tileMatmul(shape(op), target).workspaceBytes();
+    return takesThin(op) ? ThinEmitter::workspaceBytes(shape(op))
+                         : tileMatmul(shape(op), target).workspaceBytes();
   }
 
 protected:
   virtual MatmulShape shape(Operation *op) const = 0;
+  /// True where the product of a few rows is written without packing.
+  virtual bool takesThin(Operation *op) const { return false; }
   /// Writes the nest: A and B are kernel arguments `a` and `b`, C is argument `c`.
   void emit(KernelBuilder &builder, Operation *op, unsigned a, unsigned b, unsigned c,
             const MatmulEpilogue &epilogue) const {
     MatmulShape product = shape(op);
+    if (takesThin(op)) {
+      ThinEmitter{builder, product, epilogue, builder.flat(a), builder.flat(b), builder.flat(c)}
+          .emit();
+      builder.finish();
+      return;
+    }
     MatmulEmitter emitter{builder,
                           product,
                           tileMatmul(product, builder.target()),
@@ -60,6 +72,7 @@ class LinearGenerator final : public MatmulGenerator {
     return {input.rows, result.columns, input.columns, false, linear.getTransposeWeight(),
             result.half};
   }
+  bool takesThin(Operation *op) const override { return isThin(shape(op)); }
   void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
                 const Target &target) const override {
     auto linear = cast<ds::LinearOp>(op);

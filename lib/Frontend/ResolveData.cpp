@@ -127,6 +127,7 @@ std::vector<DataFile> Resolver::resolveFiles(std::string_view list) {
       else if (options.needsFiles)
         checkExists({file.labels, DataFormat::Replay, ""}, labels->where);
     }
+    resolveSeparator(*entry, file, item);
     if (options.needsFiles)
       checkExists(file, path->where);
     if (file.format == DataFormat::Text && !vocabulary.broken && vocabulary.value < byteVocabulary)
@@ -140,6 +141,39 @@ std::vector<DataFile> Resolver::resolveFiles(std::string_view list) {
   }
   record(list, std::move(resolved), origins);
   return files;
+}
+
+void Resolver::resolveSeparator(const JsonNode &entry, DataFile &file, nlohmann::json &item) {
+  const JsonNode *separator = entry.is(Kind::Object) ? entry.find("separator") : nullptr;
+  if (!separator || !separator->is(Kind::String))
+    return;
+  file.separator = separator->text;
+  item["separator"] = file.separator;
+  if (file.format != DataFormat::Text)
+    errors
+        .error(separator->where, "'separator' goes with format 'text', not '" +
+                                     std::string(formatName(file.format)) + "'")
+        .fix("remove it: the file carries the lengths of its documents, or has one");
+  else if (file.separator.empty())
+    errors.error(separator->where, "an empty separator stands everywhere")
+        .fix("write what stands between two documents, such as \"\\n\\n\"");
+  else if (!spec.data.packDocuments)
+    errors.error(separator->where, "'separator' divides documents, but they are not packed")
+        .fix("add \"packing\": \"documents\" to 'data', or remove it");
+}
+
+void Resolver::resolvePacking() {
+  Resolved<std::string> packing = text("data.packing"), longer = text("data.long_documents");
+  spec.data.packDocuments = packing.value == "documents";
+  spec.data.longDocuments = longer.value == "truncate" ? LongDocuments::Truncate
+                            : longer.value == "drop"   ? LongDocuments::Drop
+                                                       : LongDocuments::Split;
+  bool asked = longer.given && !longer.broken && spec.data.longDocuments != LongDocuments::Split;
+  if (asked && !packing.broken && !spec.data.packDocuments)
+    errors
+        .error(longer.where, "'long_documents' says what becomes of packed documents, but "
+                             "'packing' is \"none\"")
+        .fix("add \"packing\": \"documents\" to 'data', or remove it");
 }
 
 bool Resolver::replayArray(const std::string &name, const Location &where, int64_t dimensions,
@@ -253,9 +287,17 @@ void Resolver::resolveData() {
   if (!find("data") && options.purpose == Purpose::Train)
     errors.error(root.where, "missing key 'data': an object")
         .fix("add \"data\": {\"train\": [{\"path\": \"FILE\"}]}");
+  resolvePacking();
   d.train = resolveFiles("data.train");
   d.validation = resolveFiles("data.validation");
   resolveReplay();
+  for (bool train : {true, false})
+    for (size_t i = 0; i < (train ? d.train : d.validation).size() && d.packDocuments; ++i)
+      if ((train ? d.train : d.validation)[i].format == DataFormat::Replay)
+        errors
+            .error((train ? trainWhere : validationWhere)[i],
+                   "a replay file is used in exactly its order: its rows are not packed")
+            .fix("remove \"packing\"");
   Resolved<double> fraction = number("data.validation_fraction");
   d.validationFraction = fraction.value;
   if (fraction.given && fraction.value > 0 && !d.validation.empty())

@@ -47,6 +47,7 @@ void Resolver::resolveRun() {
                                    ", but 'evaluation.every' is 0: there is one evaluation, after "
                                    "the last step")
         .fix("add \"every\": 100 to 'evaluation'");
+  spec.generation.batch = integer("generation.batch").value;
   resolveCheckpoint(hasValidation);
   spec.logDir = text("log.dir").value;
   for (const char *key : {"log.csv", "log.tensorboard"})

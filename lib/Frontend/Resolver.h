@@ -60,6 +60,8 @@ private:
   void checkModelSizes(const Resolved<int64_t> &layers, const Resolved<int64_t> &width);
   void exportConfig();
   void resolveInit();
+  void resolveSeparator(const JsonNode &entry, DataFile &file, nlohmann::json &item);
+  void resolvePacking();
   void resolveData();
   std::vector<DataFile> resolveFiles(std::string_view list);
   std::optional<DataFormat> fileFormat(const JsonNode *format, const Location &where,

@@ -43,6 +43,11 @@ static void addDataRows(std::vector<SpecKey> &t) {
          .types = TPath,
          .inferred = "tokens shifted by one",
          .doc = "Replay only: int32 `.npy` of `[steps, batch, seq_length]`, −100 = not counted."});
+    t.push_back({.path = path("data.train[].separator", "data.validation[].separator"),
+                 .types = TString,
+                 .inferred = "the file is one document",
+                 .doc = "Text only, with `packing`: what stands between two documents, such as "
+                        "`\"\\n%\\n\"`. It belongs to neither."});
     t.push_back({.path = path("data.train[].weight", "data.validation[].weight"),
                  .types = TNumber,
                  .use = KeyUse::Limited,
@@ -63,6 +68,19 @@ static void addDataRows(std::vector<SpecKey> &t) {
                .max = 1 << 24,
                .unit = "tokens",
                .doc = "Tokens of a sequence; at most `model.n_positions`."});
+  t.push_back({.path = "data.packing",
+               .types = TString,
+               .fallback = "\"none\"",
+               .choices = {"none", "documents"},
+               .doc = "`none`: windows cut the stream of tokens wherever they end. `documents`: "
+                      "windows hold whole documents, each of which starts at position 0 and sees "
+                      "itself only; the rest of a window is padding."});
+  t.push_back({.path = "data.long_documents",
+               .types = TString,
+               .fallback = "\"split\"",
+               .choices = {"split", "truncate", "drop"},
+               .doc = "With `packing`: what becomes of documents of more than `seq_length` tokens. "
+                      "`dsrun` says how many there are."});
   t.push_back({.path = "data.seed",
                .types = TInteger,
                .fallback = "1234",
@@ -109,6 +127,18 @@ static void addRunRows(std::vector<SpecKey> &t) {
                .min = 0,
                .unit = "nats a token",
                .doc = "A loss has fallen when it is more than this below the lowest so far."});
+  t.push_back({.path = "generation",
+               .types = TObject,
+               .doc = "What `dsrun --generate` has; docs/Rationale/Generation.md."});
+  t.push_back({.path = "generation.batch",
+               .types = TInteger,
+               .fallback = "4",
+               .min = 0,
+               .max = 1024,
+               .unit = "texts",
+               .doc = "Texts continued at once, each with its own cache of keys and values. The "
+                      "caches lie over memory that training has; 0: none, each token costs a "
+                      "whole context."});
   t.push_back(
       {.path = "checkpoint", .types = TObject, .doc = "What a run saves; docs/Checkpoints.md."});
   t.push_back({.path = "checkpoint.dir",

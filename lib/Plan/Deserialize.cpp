@@ -26,7 +26,7 @@ public:
     plan.workspaceBytes = root.workspace_bytes();
     table(plan.variables, root.variables(), [&](const fb::Variable &in, Variable &out) {
       out.name = text(in.name());
-      out.role = checked<Kind>(in.role(), 10, "role", &in);
+      out.role = checked<Kind>(in.role(), static_cast<int>(Kind::Cache), "role", &in);
       out.dtype = checked<DType>(in.dtype(), 5, "type", &in);
       out.shape = numbers(in.shape());
       out.initializer = checked<Init>(in.initializer(), 3, "initializer", &in);
@@ -44,7 +44,7 @@ public:
       out.name = text(in.name());
       table(out.buffers, in.buffers(), [&](const fb::Buffer &from, Buffer &to) {
         to.name = text(from.name());
-        to.kind = checked<Kind>(from.kind(), 10, "kind", &from);
+        to.kind = checked<Kind>(from.kind(), static_cast<int>(Kind::Cache), "kind", &from);
         to.dtype = checked<DType>(from.dtype(), 5, "type", &from);
         to.shape = numbers(from.shape());
         to.offset = from.offset();

@@ -28,7 +28,7 @@ const char *plan::nameOf(DType type) {
 const char *plan::nameOf(Kind kind) {
   static const char *const names[] = {
       "parameter", "gradient",   "optimizer_state", "counter",    "hyperparameter", "input",
-      "output",    "activation", "working_copy",    "step_state", "window"};
+      "output",    "activation", "working_copy",    "step_state", "window",         "cache"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -45,7 +45,7 @@ const char *plan::nameOf(Init init) {
 bool plan::isPersistent(Kind kind) {
   return kind == Kind::Parameter || kind == Kind::OptimizerState || kind == Kind::Counter ||
          kind == Kind::Hyperparameter || kind == Kind::WorkingCopy || kind == Kind::StepState ||
-         kind == Kind::Window;
+         kind == Kind::Window || kind == Kind::Cache;
 }
 
 bool plan::isState(Kind kind) {
@@ -58,6 +58,7 @@ bool plan::isState(Kind kind) {
   case Kind::Gradient:
   case Kind::Hyperparameter:
   case Kind::Window:
+  case Kind::Cache:
   case Kind::Input:
   case Kind::Output:
   case Kind::Activation:

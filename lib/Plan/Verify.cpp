@@ -300,7 +300,7 @@ private:
     if (known.offset != buffer.offset || known.bytes != buffer.bytes || known.kind != buffer.kind)
       return broken(at, "[persistent] " + who + " at " + range(buffer.offset, buffer.bytes) +
                             " is at " + range(known.offset, known.bytes) + " elsewhere");
-    if (isNew)
+    if (isNew && buffer.kind != Kind::Cache)
       if (const std::string *other = persistent.add(buffer.offset, buffer.bytes, place->first))
         return broken(at, "[overlap] " + who + " at " + range(buffer.offset, buffer.bytes) +
                               " shares bytes with " + quote(*other) + ", which lives always");
@@ -308,10 +308,11 @@ private:
   }
 
   static uint32_t firstOf(const Buffer &buffer) {
-    return buffer.kind == Kind::Input ? 0 : buffer.first;
+    return buffer.kind == Kind::Input || buffer.kind == Kind::Cache ? 0 : buffer.first;
   }
   static uint32_t lastOf(const Program &program, const Buffer &buffer) {
-    return buffer.kind == Kind::Output ? uint32_t(program.instructions.size()) : buffer.last;
+    bool toTheEnd = buffer.kind == Kind::Output || buffer.kind == Kind::Cache;
+    return toTheEnd ? uint32_t(program.instructions.size()) : buffer.last;
   }
 
   bool instructions(size_t p) {
@@ -415,7 +416,7 @@ private:
     std::vector<Event> starts, ends;
     for (size_t b = 0; b < program.buffers.size(); ++b) {
       const Buffer &buffer = program.buffers[b];
-      if (isPersistent(buffer.kind))
+      if (isPersistent(buffer.kind) && buffer.kind != Kind::Cache)
         continue;
       starts.emplace_back(firstOf(buffer), b);
       ends.emplace_back(lastOf(program, buffer), b);

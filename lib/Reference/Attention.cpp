@@ -37,6 +37,17 @@ struct Mask {
 };
 } // namespace
 
+/// The keys that a query looks at, [first, i]: none where first is i + 1.
+namespace {
+struct Documents {
+  const Tensor *positionIds;
+  int64_t length;
+  int64_t first(int64_t sample, int64_t i) const {
+    return positionIds ? i - static_cast<int64_t>((*positionIds)[sample * length + i]) : 0;
+  }
+};
+} // namespace
+
 static double dot(const double *a, const double *b, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; ++i)
@@ -50,22 +61,26 @@ void reference::evaluate(ds::AttentionOp op, Evaluation &at) {
   Packed packed(qkv, op.getHeads());
   double scale = op.getScale().convertToDouble();
   Mask mask{at.optional(op.getKey()), op.getDropout().convertToDouble(), packed.length};
+  Documents documents{at.optional(op.getPositionIds()), packed.length};
   const double *data = qkv.values.data();
   std::vector<double> scores(packed.length);
   for (int64_t b = 0; b < qkv.shape[0]; ++b)
     for (int64_t h = 0; h < packed.heads; ++h)
       for (int64_t i = 0; i < packed.length; ++i) {
         const double *query = data + packed(b, i, 0, h);
-        for (int64_t j = 0; j <= i; ++j)
+        int64_t first = documents.first(b, i);
+        if (first > i) // padding: zeros
+          continue;
+        for (int64_t j = first; j <= i; ++j)
           scores[j] = scale * dot(query, data + packed(b, j, 1, h), packed.headWidth);
-        double greatest = *std::max_element(scores.begin(), scores.begin() + i + 1);
+        double greatest = *std::max_element(scores.begin() + first, scores.begin() + i + 1);
         double sum = 0;
-        for (int64_t j = 0; j <= i; ++j)
+        for (int64_t j = first; j <= i; ++j)
           sum += std::exp(scores[j] - greatest);
         double logSum = greatest + std::log(sum);
         lse[(b * packed.heads + h) * packed.length + i] = logSum;
         double *out = result.values.data() + packed.plain(b, i, h);
-        for (int64_t j = 0; j <= i; ++j) {
+        for (int64_t j = first; j <= i; ++j) {
           double probability = std::exp(scores[j] - logSum) * mask(b, h, i, j);
           const double *value = data + packed(b, j, 2, h);
           for (int64_t c = 0; c < packed.headWidth; ++c)
@@ -81,6 +96,7 @@ void reference::evaluate(ds::AttentionGradOp op, Evaluation &at) {
   Packed packed(qkv, op.getHeads());
   double scale = op.getScale().convertToDouble();
   Mask mask{at.optional(op.getKey()), op.getDropout().convertToDouble(), packed.length};
+  Documents documents{at.optional(op.getPositionIds()), packed.length};
   int64_t d = packed.headWidth;
   const double *data = qkv.values.data();
   double *out = result.values.data();
@@ -92,7 +108,7 @@ void reference::evaluate(ds::AttentionGradOp op, Evaluation &at) {
         double delta = dot(dout, output.values.data() + packed.plain(b, i, h), d);
         double logSum = lse[(b * packed.heads + h) * packed.length + i];
         double *dquery = out + packed(b, i, 0, h);
-        for (int64_t j = 0; j <= i; ++j) {
+        for (int64_t j = documents.first(b, i); j <= i; ++j) {
           const double *key = data + packed(b, j, 1, h), *value = data + packed(b, j, 2, h);
           double *dkey = out + packed(b, j, 1, h), *dvalue = out + packed(b, j, 2, h);
           double probability = std::exp(scale * dot(query, key, d) - logSum);
@@ -105,4 +121,49 @@ void reference::evaluate(ds::AttentionGradOp op, Evaluation &at) {
           }
         }
       }
+}
+
+void reference::evaluate(ds::CachedAttentionOp op, Evaluation &at) {
+  const Tensor &qkv = at(op.getQkv()), &positionIds = at(op.getPositionIds());
+  Tensor &result = at.result(op.getResult());
+  Tensor &keys = at.result(op.getNewKeys()), &values = at.result(op.getNewValues());
+  keys.values = at(op.getKeys()).values;
+  values.values = at(op.getValues()).values;
+  Packed packed(qkv, op.getHeads());
+  double scale = op.getScale().convertToDouble();
+  int64_t length = keys.shape[1], d = packed.headWidth;
+  const double *data = qkv.values.data();
+  std::vector<double> scores(length);
+  for (int64_t b = 0; b < qkv.shape[0]; ++b) {
+    auto row = static_cast<int64_t>(at(op.getRows())[b]);
+    auto position = [&](int64_t i) {
+      return static_cast<int64_t>(positionIds[b * packed.length + i]);
+    };
+    for (int64_t i = 0; i < packed.length; ++i)
+      if (row < 0 || row >= keys.shape[0] || position(i) >= length)
+        return at.fail("position " + llvm::Twine(position(i)) + " of row " + llvm::Twine(row) +
+                       " is outside caches of " + llvm::Twine(keys.shape[0]) + " rows of " +
+                       llvm::Twine(length));
+    for (int64_t h = 0; h < packed.heads; ++h) {
+      auto place = [&](int64_t p) { return (row * length + p) * packed.width + h * d; };
+      for (int64_t i = 0; i < packed.length; ++i)
+        for (int64_t c = 0; c < d && position(i) >= 0; ++c) {
+          keys[place(position(i)) + c] = data[packed(b, i, 1, h) + c];
+          values[place(position(i)) + c] = data[packed(b, i, 2, h) + c];
+        }
+      for (int64_t i = 0; i < packed.length; ++i) {
+        int64_t last = position(i);
+        double sum = 0;
+        for (int64_t j = 0; j <= last; ++j)
+          scores[j] = scale * dot(data + packed(b, i, 0, h), &keys[place(j)], d);
+        double greatest =
+            *std::max_element(scores.begin(), scores.begin() + std::max<int64_t>(last, 0) + 1);
+        for (int64_t j = 0; j <= last; ++j)
+          sum += scores[j] = std::exp(scores[j] - greatest);
+        for (int64_t j = 0; j <= last; ++j)
+          for (int64_t c = 0; c < d; ++c)
+            result[packed.plain(b, i, h) + c] += scores[j] / sum * values[place(j) + c];
+      }
+    }
+  }
 }

@@ -9,23 +9,28 @@ static int64_t tableRow(const Tensor &ids, int64_t i, int64_t rows, Evaluation &
   int64_t id = static_cast<int64_t>(ids[i]);
   if (id >= 0 && id < rows)
     return id;
-  at.fail("id " + llvm::Twine(id) + " of sample " + llvm::Twine(i / ids.columns()) +
-          ", position " + llvm::Twine(i % ids.columns()) + ", is outside a table of " +
-          llvm::Twine(rows) + " rows");
+  at.fail("id " + llvm::Twine(id) + " of sample " + llvm::Twine(i / ids.columns()) + ", position " +
+          llvm::Twine(i % ids.columns()) + ", is outside a table of " + llvm::Twine(rows) +
+          " rows");
   return -1;
 }
 
 void reference::evaluate(ds::EmbeddingOp op, Evaluation &at) {
   const Tensor &ids = at(op.getIds()), &table = at(op.getTable());
   const Tensor *positions = at.optional(op.getPositions());
+  const Tensor *positionIds = at.optional(op.getPositionIds());
   Tensor &result = at.result(op.getResult());
   int64_t length = ids.columns(), width = table.columns();
   for (int64_t i = 0; i < ids.count(); ++i) {
-    int64_t row = tableRow(ids, i, table.rows(), at);
-    if (row < 0)
+    int64_t row = tableRow(ids, i, table.rows(), at), position = i % length;
+    bool padding = positionIds && (*positionIds)[i] < 0;
+    if (positionIds && !padding)
+      position = tableRow(*positionIds, i, positions->rows(), at);
+    if (row < 0 || position < 0)
       return;
     for (int64_t c = 0; c < width; ++c)
-      result[i * width + c] = table.row(row)[c] + (positions ? positions->row(i % length)[c] : 0);
+      result[i * width + c] =
+          table.row(row)[c] + (positions && !padding ? positions->row(position)[c] : 0);
   }
 }
 
@@ -35,6 +40,8 @@ void reference::evaluate(ds::EmbeddingGradOp op, Evaluation &at) {
   if (const Tensor *init = at.optional(op.getInit()))
     result.values = init->values;
   for (int64_t i = 0; i < ids.count(); ++i) {
+    if (ids[i] < 0)
+      continue;
     int64_t row = tableRow(ids, i, result.rows(), at);
     if (row < 0)
       return;

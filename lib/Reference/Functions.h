@@ -15,6 +15,7 @@ void evaluate(ds::CastOp op, Evaluation &at);
 
 void evaluate(ds::AttentionOp op, Evaluation &at);
 void evaluate(ds::AttentionGradOp op, Evaluation &at);
+void evaluate(ds::CachedAttentionOp op, Evaluation &at);
 
 void evaluate(ds::RandomKeyOp op, Evaluation &at);
 void evaluate(ds::DropoutOp op, Evaluation &at);

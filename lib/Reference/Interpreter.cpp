@@ -106,7 +106,7 @@ static Tensor rowsOf(const Tensor &matrix, int64_t begin, int64_t rows) {
   return {{rows, columns}, {first, first + rows * columns}};
 }
 
-FailureOr<Outcome> Interpreter::runStep(Tensor tokens, Tensor labels) {
+FailureOr<Outcome> Interpreter::runStep(Tensor tokens, Tensor labels, Tensor positionIds) {
   SmallVector<std::pair<StringRef, int64_t>> rows{{"train", 1}};
   for (auto schedule : module.getOps<ds::ScheduleOp>()) {
     rows.clear();
@@ -125,7 +125,10 @@ FailureOr<Outcome> Interpreter::runStep(Tensor tokens, Tensor labels) {
       for (BlockArgument argument : program.getArguments()) {
         auto given = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ds.name");
         bool isLabels = given ? given.getValue() == "labels" : argument.getArgNumber() == 1;
-        arguments.push_back(rowsOf(isLabels ? labels : tokens,
+        bool isPositions = given && given.getValue() == "position_ids";
+        arguments.push_back(rowsOf(isPositions ? positionIds
+                                   : isLabels  ? labels
+                                               : tokens,
                                    DSC_FAULT(75, part, isLabels ? 0 : part) * share, share));
       }
       std::string before = succeeded(outcome) ? outcome->firstNonFinite : std::string();

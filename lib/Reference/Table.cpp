@@ -16,7 +16,7 @@ struct Table {
   }
   Table() {
     add<ds::AddOp, ds::ActivationOp, ds::ActivationGradOp, ds::CastOp>();
-    add<ds::AttentionOp, ds::AttentionGradOp>();
+    add<ds::AttentionOp, ds::AttentionGradOp, ds::CachedAttentionOp>();
     add<ds::RandomKeyOp, ds::DropoutOp>();
     add<ds::EmbeddingOp, ds::EmbeddingGradOp, ds::PositionGradOp>();
     add<ds::LinearOp, ds::LinearInputGradOp, ds::LinearWeightGradOp, ds::BiasGradOp>();

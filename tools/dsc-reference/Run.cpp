@@ -141,13 +141,14 @@ Status ReferenceRun::openData() {
 }
 
 StatusOr<std::optional<EvaluationSum>> ReferenceRun::validationLoss() {
-  std::vector<int32_t> tokens(config.microBatch * config.seq), labels(tokens.size());
+  std::vector<int32_t> tokens(config.microBatch * config.seq), labels(tokens.size()),
+      positions(tokens.size());
   EvaluationSum sum(config.validationIsBytes());
   validationBatches = 0;
   validation->rewind();
   while (!spec.evaluation.batches || validationBatches < spec.evaluation.batches) {
     int64_t counted = 0;
-    auto more = validation->next(tokens.data(), labels.data(), counted);
+    auto more = validation->next(tokens.data(), labels.data(), counted, positions.data());
     if (!more.ok())
       return more.status();
     if (!*more)
@@ -155,8 +156,11 @@ StatusOr<std::optional<EvaluationSum>> ReferenceRun::validationLoss() {
     ++validationBatches;
     if (counted == 0)
       continue;
-    auto outcome = interpreter.run("evaluate", {idTensor(config.microBatch, config.seq, tokens),
-                                                idTensor(config.microBatch, config.seq, labels)});
+    std::vector<Tensor> inputs = {idTensor(config.microBatch, config.seq, tokens),
+                                  idTensor(config.microBatch, config.seq, labels)};
+    if (config.packDocuments)
+      inputs.push_back(idTensor(config.microBatch, config.seq, positions));
+    auto outcome = interpreter.run("evaluate", std::move(inputs));
     if (failed(outcome))
       return interpreterFailed();
     sum.see(labels);
@@ -186,17 +190,20 @@ Status ReferenceRun::stopNumeric(int64_t number, const Outcome &outcome) {
 Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   auto start = Clock::now();
   StepRecord record;
-  std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size());
+  std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size()),
+      positions(tokens.size());
   record.tokens = config.batch * config.seq;
-  if (Status status = stream->next(tokens.data(), labels.data(), record.countedTokens);
+  if (Status status =
+          stream->next(tokens.data(), labels.data(), record.countedTokens, positions.data());
       !status.ok())
     return status;
   for (const StateChange &change : stateChanges)
     if (change.step == number)
       interpreter.variables[change.variable] =
           std::make_shared<Tensor>(Tensor::scalar(change.value));
-  auto outcome = interpreter.runStep({{config.batch, config.seq}, {tokens.begin(), tokens.end()}},
-                                     {{config.batch, config.seq}, {labels.begin(), labels.end()}});
+  auto outcome = interpreter.runStep(idTensor(config.batch, config.seq, tokens),
+                                     idTensor(config.batch, config.seq, labels),
+                                     idTensor(config.batch, config.seq, positions));
   if (failed(outcome))
     return interpreterFailed();
   if (outcome->end == Outcome::End::Numeric)

@@ -1,7 +1,9 @@
 //===- dsrun.cpp - runs a plan: trains, evaluates, generates ---------------===//
+#include "dsc/Runtime/Core/Generate.h"
 #include "dsc/Runtime/Core/Inference.h"
 #include "dsc/Runtime/Core/Interrupt.h"
 #include "dsc/Runtime/Core/Trainer.h"
+#include "dsc/Support/File.h"
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -13,7 +15,7 @@ struct Arguments {
   RunOptions run;
   GenerateOptions generate;
   bool evaluate = false, generateGiven = false;
-  std::string logits, input, logStyle = "plain";
+  std::string logits, input, prompts, cache, logStyle = "plain", whenFull = "slide";
 };
 
 } // namespace
@@ -71,18 +73,46 @@ static void declare(CLI::App &app, Arguments &a) {
   app.add_option("--logits", a.logits, "write logits of --input to this .npy file")
       ->group("Instead");
   app.add_option("--input", a.input, ".npy file of token ids [n] or [rows, n]")->group("Instead");
-  app.add_option("--generate", a.generate.prompt, "print text that continues this prompt")
+  app.add_option("--generate", a.generate.prompts,
+                 "print text that continues this prompt; may be repeated")
+      ->allow_extra_args(false)
       ->group("Instead");
+  app.add_option("--prompts", a.prompts, "the same for each line of this file")->group("Instead");
   app.add_option("--max-new-tokens", a.generate.newTokens, "length of the continuation")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str()
       ->group("Instead");
-  app.add_option("--temperature", a.generate.temperature, "0: always the most likely token")
+  SamplingOptions &sampling = a.generate.sampling;
+  app.add_option("--temperature", sampling.temperature, "0: always the most likely token")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
       ->group("Instead");
-  app.add_option("--seed", a.generate.seed, "of the sampler")
+  app.add_option("--top-k", sampling.topK, "draw from so many of the most likely tokens; 0: all")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str()
+      ->group("Instead");
+  app.add_option("--top-p", sampling.topP,
+                 "draw from the most likely tokens that together have this probability")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str()
+      ->group("Instead");
+  app.add_option("--repetition-penalty", sampling.repetitionPenalty,
+                 "of tokens that the text has: divides positive logits, multiplies negative ones")
+      ->check(CLI::Range(1e-3, 1e3))
+      ->capture_default_str()
+      ->group("Instead");
+  app.add_option("--seed", sampling.seed, "of the sampler")
+      ->capture_default_str()
+      ->group("Instead");
+  app.add_option("--when-full", a.whenFull,
+                 "when the context is full: slide (its last half goes on) or stop")
+      ->check(CLI::IsMember({"slide", "stop"}))
+      ->capture_default_str()
+      ->group("Instead");
+  app.add_option("--kv-cache", a.cache,
+                 "on: keep keys and values from token to token; off: compute all of them anew "
+                 "(default: on for --generate, off for --logits)")
+      ->check(CLI::IsMember({"on", "off"}))
       ->group("Instead");
 
   app.add_option("--weights", a.run.weights,
@@ -100,6 +130,22 @@ static void declare(CLI::App &app, Arguments &a) {
                "fill memory with NaN before its first use; results must not change");
 }
 
+static Status generateTexts(Session &session, const Arguments &a) {
+  GenerateOptions options = a.generate;
+  options.cached = a.cache != "off";
+  options.stopWhenFull = a.whenFull == "stop";
+  if (!a.prompts.empty()) {
+    auto file = MappedFile::open(a.prompts);
+    if (!file.ok())
+      return file.status();
+    for (std::string &prompt : readPrompts(file->bytes()))
+      options.prompts.push_back(std::move(prompt));
+    if (options.prompts.empty())
+      return inputError(a.prompts + " has no line with a prompt");
+  }
+  return generate(session, options);
+}
+
 static Status run(const Arguments &a) {
   auto session = Session::open(a.run);
   if (!session.ok())
@@ -109,8 +155,8 @@ static Status run(const Arguments &a) {
     std::cerr << "dsrun: note: the plan is from " << compiler << ", this is dsrun " << DSC_VERSION
               << "\n";
   Status status = a.evaluate          ? evaluateOnly(**session)
-                  : !a.logits.empty() ? writeLogits(**session, a.input, a.logits)
-                  : a.generateGiven   ? generate(**session, a.generate)
+                  : !a.logits.empty() ? writeLogits(**session, a.input, a.logits, a.cache == "on")
+                  : a.generateGiven   ? generateTexts(**session, a)
                                       : train(**session);
   if (Profile *profile = (*session)->profile())
     if (Status written = profile->finish(); status.ok())
@@ -129,7 +175,7 @@ int main(int argc, char **argv) {
     return app.exit(error) ? static_cast<int>(ErrorCode::Usage) : 0;
   }
   arguments.run.megatron = arguments.logStyle == "megatron";
-  arguments.generateGiven = app.count("--generate") > 0;
+  arguments.generateGiven = app.count("--generate") + app.count("--prompts") > 0;
   auto usage = [](const char *message) {
     std::cerr << "dsrun: error: " << message << "\n";
     return static_cast<int>(ErrorCode::Usage);

@@ -42,14 +42,20 @@ struct ModelSpec {
 struct DataFile {
   std::string path; ///< relative to the spec's folder, as written
   DataFormat format = DataFormat::Text;
-  std::string labels; ///< replay only; empty: shifted tokens
+  std::string labels;         ///< replay only; empty: shifted tokens
+  std::string separator = {}; ///< text only: what stands between documents; empty: there is one
 };
+
+/// What happens to a packed document of more than seq_length tokens.
+enum class LongDocuments { Split, Truncate, Drop };
 
 struct DataSpec {
   std::vector<DataFile> train, validation;
   double validationFraction = 0; ///< tail of each training file
   int64_t seqLength = 0;         ///< 0 until known from a replay file
   uint64_t seed = 1234;
+  bool packDocuments = false; ///< windows of whole documents that do not see each other
+  LongDocuments longDocuments = LongDocuments::Split;
 };
 
 /// What activations and operands of products are stored as.
@@ -103,6 +109,10 @@ struct EvaluationSpec {
   double minDelta = 0;  ///< nats a token
 };
 
+struct GenerationSpec {
+  int64_t batch = 0; ///< texts continued at once, each with a row of caches; 0: no caches
+};
+
 struct Spec {
   std::string path;   ///< of the file, as given
   std::string folder; ///< of the file; paths inside are relative to it
@@ -113,6 +123,7 @@ struct Spec {
   double labelSmoothing = 0; ///< share of the target that all classes have; training only
   TrainSpec train;
   EvaluationSpec evaluation;
+  GenerationSpec generation;
   std::string checkpointDir; ///< empty: no final weights are kept
   std::string logDir;
   int64_t logEvery = 10;

@@ -19,7 +19,7 @@ enum class Schedule : uint32_t;
 struct ImportOptions {
   /// Programs to build. @train and @evaluate take `train.train_batch_size` sequences of
   /// `data.seq_length` ids and labels; @logits takes one sequence.
-  bool train = true, evaluate = true, logits = true;
+  bool train = true, evaluate = true, logits = true, generate = true;
   /// Where a key of the spec stands, "model.json:12" or "model.json:12:7", by its canonical name.
   /// Ops get the place of the key they come from, so that later errors point into the spec.
   std::map<std::string, std::string> places;
@@ -31,6 +31,11 @@ struct ImportOptions {
 ///   @train, @evaluate   (tokens, labels: tensor<BxTxi32>), reports "loss" (mean over counted
 ///   labels), "tokens"
 ///   @logits             (tokens: tensor<1xTxi32>), reports "logits" [1, T, vocabulary]
+///   @prefill, @decode   where `generation.batch` is R > 0: (tokens, position_ids: tensor<1xTxi32>
+///                       or tensor<Rx1xi32>, rows: tensor<1xi32> or tensor<Rxi32>): keep keys and
+///                       values of the tokens in rows of ds.variable "cache.h.0.keys" and so on
+///                       [R, T, width]; @decode reports "logits" [R, 1, vocabulary]
+/// With `data.packing` @train and @evaluate have a third argument, position_ids.
 /// with one ds.block a layer: "embedding", "h.0", ..., "head". T is `data.seq_length`, or where
 /// that is unknown (0) and only @logits is asked for, `model.n_positions`. Fails with a diagnostic
 /// if a size does not fit, which a checked spec rules out.

@@ -9,12 +9,13 @@ def DsVerifyImport : Pass<"ds-verify-import", "::mlir::ModuleOp"> {
   let description = [{
     Ends the import phase. Changes nothing; fails unless
 
-    - I1: every program is named `train`, `evaluate` or `logits`, takes ids and returns nothing;
-    - I2: nothing is assigned and nothing guarded: programs only compute;
+    - I1: every program is named `train`, `evaluate`, `logits`, `prefill` or `decode`, takes ids and returns nothing;
+    - I2: nothing is assigned but caches, by `@prefill` and `@decode`, and nothing guarded: programs only compute;
     - I3: every tensor op is part of a forward pass: it knows its backward, counts labels, or names what masks
-      are drawn by;
-    - I4: `@train` and `@evaluate` report `loss` and `tokens`, `@logits` reports `logits`;
-    - I5: every variable is a parameter, which every program reads, or belongs to the step or the window.
+      are drawn by; those of `@prefill` and `@decode` need no backward;
+    - I4: `@train` and `@evaluate` report `loss` and `tokens`, `@logits` and `@decode` report `logits`;
+    - I5: every variable is a parameter, which every program but `@prefill` reads, or belongs to the step or the
+      window, or is a cache.
 
     Before: any module. After: the same module, of which the training phase may take all this for granted.
 

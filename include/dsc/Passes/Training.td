@@ -233,7 +233,7 @@ def DsVerifyTraining : Pass<"ds-verify-training", "::mlir::ModuleOp"> {
 
     - W1: reports `loss`, `tokens`, `grad_norm` and `learning_rate`;
     - W2: reports a gradient of each parameter's type, frozen ones excepted, and none of anything else;
-    - W3: assigns every variable exactly once, frozen parameters never, those of role `window` aside;
+    - W3: assigns every variable exactly once, frozen parameters never, those of roles `window` and `cache` aside;
     - W4: holds one guard, after all reports;
 
     and W5: no other program guards anything or assigns what outlives the step.

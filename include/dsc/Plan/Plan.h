@@ -34,7 +34,8 @@ enum class Kind : uint8_t {
   Activation,
   WorkingCopy, ///< a parameter in two bytes, as products read it; follows from the parameter
   StepState,   ///< moves with every step, skipped or not: the loss scale, the number of steps
-  Window       ///< passes values on from program to program within a step: sums of gradients
+  Window,      ///< passes values on from program to program within a step: sums of gradients
+  Cache        ///< keys and values of generation: means nothing once another program has run
 };
 enum class Opcode : uint8_t { Launch, Copy, Guard };
 enum class Init : uint8_t { Zeros, Ones, Normal, Constant };
@@ -47,12 +48,13 @@ const char *nameOf(DType type);    ///< f32, ...
 const char *nameOf(Kind kind);     ///< parameter, ..., as in the plan dialect
 const char *nameOf(Opcode opcode); ///< launch, copy, guard
 const char *nameOf(Init init);     ///< zeros, ones, normal
-/// Parameter, OptimizerState, Counter, Hyperparameter, WorkingCopy, StepState, Window: the same
-/// bytes in every program, which no other buffer shares.
+/// Parameter, OptimizerState, Counter, Hyperparameter, WorkingCopy, StepState, Window, Cache: the
+/// same bytes in every program that has it. No other buffer shares them, except that a program
+/// without caches may put its own buffers there.
 bool isPersistent(Kind kind);
 /// Its contents carry a run from one step to the next: what a checkpoint holds. Hyper-parameters
 /// are not state: they come from the plan and from --set. Nor are working copies: they are rounded
-/// anew.
+/// anew. Nor are caches.
 bool isState(Kind kind);
 
 /// A tensor that lives across steps. Its bytes are the buffer of the same name in every program.
@@ -76,9 +78,9 @@ struct Scalar {
 
 /// Where and when a tensor lives in the arena. Parameter, OptimizerState, Counter,
 /// Hyperparameter, StepState and Window live always: same name, same bytes in every program, and
-/// nothing of any program may share them. An Input lives from the start of the program to `last`,
-/// an Output from `first` to the end, all others from `first` to `last`. A Gradient must live
-/// through the guard, where it is digested.
+/// nothing of any program may share them; a Cache so in the programs that have caches. An Input
+/// lives from the start of the program to `last`, an Output from `first` to the end, all others
+/// from `first` to `last`. A Gradient must live through the guard, where it is digested.
 struct Buffer {
   std::string name;
   Kind kind;

@@ -48,8 +48,9 @@ public:
   mlir::FailureOr<Outcome> run(llvm::StringRef name, std::vector<Tensor> arguments);
 
   /// Runs one training step: the programs of `ds.schedule` in order, each on its rows of the window
-  /// (tokens and labels are [batch, length]); `train` alone where there is no schedule.
-  mlir::FailureOr<Outcome> runStep(Tensor tokens, Tensor labels);
+  /// (all inputs are [batch, length], `positionIds` for programs that take them); `train` alone
+  /// where there is no schedule.
+  mlir::FailureOr<Outcome> runStep(Tensor tokens, Tensor labels, Tensor positionIds = {});
 
   /// Most bytes of values alive at once (variables aside) in all runs so far.
   int64_t peakBytes() const { return peak; }

@@ -7,10 +7,9 @@ using namespace mlir;
 using namespace dsc;
 using namespace dsc::ds;
 
-/// A1 to A4, which the op and its gradient share; `outputs` are the tensors of shape [b, t, d].
-static LogicalResult verifyAttention(Operation *op, Value qkv,
-                                     ArrayRef<std::pair<StringRef, Value>> outputs, Value lse,
-                                     int64_t heads, const llvm::APFloat &scale) {
+/// A1 and A3.
+static LogicalResult verifyHeads(Operation *op, Value qkv, int64_t heads,
+                                 const llvm::APFloat &scale) {
   ArrayRef<int64_t> shape = shapeOf(qkv);
   if (shape.size() != 3 || shape[2] % 3 != 0)
     return op->emitOpError("A1: qkv must be [b, t, 3 d], found ") << text(shape);
@@ -18,14 +17,25 @@ static LogicalResult verifyAttention(Operation *op, Value qkv,
   if (heads <= 0 || width % heads != 0)
     return op->emitOpError("A1: heads must be positive and divide the width: ")
            << heads << " heads, width " << width;
+  double factor = scale.convertToDouble();
+  if (!(factor > 0) || !std::isfinite(factor))
+    return op->emitOpError("A3: scale must be positive, found ") << factor;
+  return success();
+}
+
+/// A1 to A4, which the op and its gradient share; `outputs` are the tensors of shape [b, t, d].
+static LogicalResult verifyAttention(Operation *op, Value qkv,
+                                     ArrayRef<std::pair<StringRef, Value>> outputs, Value lse,
+                                     int64_t heads, const llvm::APFloat &scale) {
+  if (failed(verifyHeads(op, qkv, heads, scale)))
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(qkv);
+  int64_t width = shape[2] / 3;
   for (auto [what, value] : outputs)
     if (failed(expectShape(op, "A2", what, shapeOf(value), {shape[0], shape[1], width})))
       return failure();
   if (failed(expectShape(op, "A2", "lse", shapeOf(lse), {shape[0], heads, shape[1]})))
     return failure();
-  double factor = scale.convertToDouble();
-  if (!(factor > 0) || !std::isfinite(factor))
-    return op->emitOpError("A3: scale must be positive, found ") << factor;
   SmallVector<Value> stored = {qkv};
   for (auto [what, value] : outputs)
     stored.push_back(value);
@@ -42,7 +52,14 @@ static LogicalResult verifyDropout(Operation *op, Value key, const llvm::APFloat
   return key ? expectRandomKey(op, "A6", "key", key) : success();
 }
 
-/// Pairs (i, j) with j <= i, over samples and heads.
+/// A7: one position a token.
+static LogicalResult verifyPositions(Operation *op, Value positionIds, Value qkv) {
+  if (!positionIds)
+    return success();
+  return expectShape(op, "A7", "position_ids", shapeOf(positionIds), leading(qkv));
+}
+
+/// Pairs (i, j) with j <= i, over samples and heads: at most so many, where documents are packed.
 static int64_t pairs(Value lse) {
   ArrayRef<int64_t> shape = shapeOf(lse); // [b, heads, t]
   return shape[0] * shape[1] * (shape[2] * (shape[2] + 1) / 2);
@@ -52,10 +69,11 @@ static int64_t headWidth(Value qkv, int64_t heads) { return shapeOf(qkv)[2] / 3 
 //===-- attention --===//
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyDropout(*this, getKey(), getDropout())))
+  if (failed(verifyDropout(*this, getKey(), getDropout())) ||
+      failed(verifyAttention(*this, getQkv(), {{"result", getResult()}}, getLse(), getHeads(),
+                             getScale())))
     return failure();
-  return verifyAttention(*this, getQkv(), {{"result", getResult()}}, getLse(), getHeads(),
-                         getScale());
+  return verifyPositions(*this, getPositionIds(), getQkv());
 }
 
 LogicalResult AttentionOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
@@ -65,15 +83,15 @@ LogicalResult AttentionOp::buildBackward(OpBuilder &builder, ValueRange resultGr
   gradients.push_back(
       AttentionGradOp::create(builder, getLoc(), getQkv().getType(), resultGradients[0], getQkv(),
                               DSC_FAULT(39, getResult(), resultGradients[0]), getLse(), getKey(),
-                              getHeads(), getScale(), getDropout()));
-  if (getKey())
-    gradients.push_back(Value());
+                              getPositionIds(), getHeads(), getScale(), getDropout()));
+  gradients.resize(getNumOperands()); // neither key nor positions take any
   return success();
 }
 SmallVector<Value> AttentionOp::savedValues() {
   SmallVector<Value> saved = {getQkv(), getResult(), getLse()};
-  if (getKey())
-    saved.push_back(getKey());
+  for (Value given : {getKey(), getPositionIds()})
+    if (given)
+      saved.push_back(given);
   return saved;
 }
 // Two products a pair, and scale, maximum, exponential, sum.
@@ -82,6 +100,8 @@ ShardingRule AttentionOp::shardingRule() {
   SmallVector<StringRef> operands = {"bt(xhc)"};
   if (getKey())
     operands.push_back("z");
+  if (getPositionIds())
+    operands.push_back("bt");
   return einsum(*this, operands, {"bt(hc)", "bht"}, "txcz",
                 {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
 }
@@ -97,7 +117,7 @@ LogicalResult AttentionGradOp::verify() {
   if (getResult().getType() != getQkv().getType())
     return emitOpError("A5: result is ")
            << getResult().getType() << ", expected " << getQkv().getType();
-  return success();
+  return verifyPositions(*this, getPositionIds(), getQkv());
 }
 // Five products a pair, and scale, exponential, difference, product.
 int64_t AttentionGradOp::flops() {
@@ -107,8 +127,52 @@ ShardingRule AttentionGradOp::shardingRule() {
   SmallVector<StringRef> operands = {"bt(hc)", "bt(xhc)", "bt(hc)", "bht"};
   if (getKey())
     operands.push_back("z");
+  if (getPositionIds())
+    operands.push_back("bt");
   return einsum(*this, operands, {"bt(xhc)"}, "txcz",
                 {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
+}
+
+//===-- cached_attention --===//
+
+LogicalResult CachedAttentionOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getQkv()), cache = shapeOf(getKeys());
+  if (failed(verifyHeads(*this, getQkv(), getHeads(), getScale())))
+    return failure();
+  int64_t width = shape[2] / 3;
+  if (cache.size() != 3 || cache[0] < shape[0] || cache[2] != width)
+    return emitOpError("A8: keys must be [rows, length, ")
+           << width << "] with at least " << shape[0] << " rows, found " << text(cache);
+  for (auto [what, value] : {std::pair<StringRef, Value>("values", getValues()),
+                             {"new_keys", getNewKeys()},
+                             {"new_values", getNewValues()}})
+    if (failed(expectShape(*this, "A8", what, shapeOf(value), cache)))
+      return failure();
+  if (failed(
+          expectShape(*this, "A9", "result", shapeOf(getResult()), {shape[0], shape[1], width})) ||
+      failed(expectShape(*this, "A9", "position_ids", shapeOf(getPositionIds()),
+                         {shape[0], shape[1]})) ||
+      failed(expectShape(*this, "A9", "rows", shapeOf(getRows()), {shape[0]})))
+    return failure();
+  return expectElementTypes(*this, "A4", {getQkv(), getResult()},
+                            {{"keys", getKeys()},
+                             {"values", getValues()},
+                             {"new_keys", getNewKeys()},
+                             {"new_values", getNewValues()}});
+}
+// As if every token stood at the end of its cache.
+int64_t CachedAttentionOp::flops() {
+  return rows(getQkv()) * static_cast<int64_t>(getHeads()) * shapeOf(getKeys())[1] *
+         (4 * headWidth(getQkv(), getHeads()) + 4);
+}
+int64_t CachedAttentionOp::inPlaceOperand(unsigned result) {
+  return result == 0 ? -1 : static_cast<int64_t>(result);
+}
+bool CachedAttentionOp::mustAlias(unsigned result) { return result != 0; }
+// Which rows of the caches a sample has is known when it runs: caches are needed whole.
+ShardingRule CachedAttentionOp::shardingRule() {
+  return einsum(*this, {"bt(xhc)", "rp(hc)", "rp(hc)", "bt", "b"}, {"bt(hc)", "rp(hc)", "rp(hc)"},
+                "btxcrp", {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
 }
 
 #define GET_OP_CLASSES

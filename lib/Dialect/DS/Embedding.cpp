@@ -25,6 +25,12 @@ LogicalResult EmbeddingOp::verify() {
       return emitOpError("M2: sequence longer than positions: ")
              << ids[1] << " vs " << positions[0];
   }
+  if (getPositionIds()) {
+    if (!getPositions())
+      return emitOpError("M7: position_ids without positions");
+    if (failed(expectShape(*this, "M7", "position_ids", shapeOf(getPositionIds()), ids)))
+      return failure();
+  }
   return expectElementTypes(*this, "M3", {getTable(), getPositions(), getResult()});
 }
 
@@ -33,26 +39,40 @@ LogicalResult EmbeddingOp::buildBackward(OpBuilder &builder, ValueRange resultGr
   gradients.push_back(Value()); // ids
   gradients.push_back(EmbeddingGradOp::create(builder, getLoc(), getTable().getType(),
                                               resultGradients[0], getIds(), /*init=*/Value()));
-  if (getPositions())
+  if (getPositionIds()) // rows are looked up in both tables
+    gradients.push_back(EmbeddingGradOp::create(builder, getLoc(), getPositions().getType(),
+                                                resultGradients[0], getPositionIds(),
+                                                /*init=*/Value()));
+  else if (getPositions())
     gradients.push_back(PositionGradOp::create(
         builder, getLoc(), getPositions().getType(),
         DSC_FAULT(
             43, resultGradients[0],
             AddOp::create(builder, getLoc(), resultGradients[0], resultGradients[0]).getResult())));
+  gradients.resize(getNumOperands()); // position_ids take none
   return success();
 }
-SmallVector<Value> EmbeddingOp::savedValues() { return {getIds()}; }
+SmallVector<Value> EmbeddingOp::savedValues() {
+  SmallVector<Value> saved = {getIds()};
+  if (getPositionIds())
+    saved.push_back(getPositionIds());
+  return saved;
+}
 int64_t EmbeddingOp::flops() { return getPositions() ? elements(getResult()) : 0; }
 // Not the tables but the rows looked up.
 int64_t EmbeddingOp::bytesRead() {
-  return bytesOfValues({getIds()}) + (getPositions() ? 2 : 1) * bytesOfValues({getResult()});
+  return bytesOfValues({getIds()}) + (getPositionIds() ? bytesOfValues({getPositionIds()}) : 0) +
+         (getPositions() ? 2 : 1) * bytesOfValues({getResult()});
 }
 ShardingRule EmbeddingOp::shardingRule() {
   SmallVector<StringRef> operands = {"bt", "vd"};
   // Rows past the sequence belong to no loop of the result: a longer table is needed whole.
-  bool exact = getPositions() && shapeOf(getPositions())[0] == shapeOf(getIds())[1];
+  bool exact =
+      getPositions() && !getPositionIds() && shapeOf(getPositions())[0] == shapeOf(getIds())[1];
   if (getPositions())
     operands.push_back(exact ? "td" : "pd");
+  if (getPositionIds())
+    operands.push_back("bt");
   return einsum(*this, operands, {"btd"}, "p");
 }
 

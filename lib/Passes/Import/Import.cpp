@@ -30,8 +30,8 @@ private:
   RankedTensorType tensor(ArrayRef<int64_t> shape) const {
     return RankedTensorType::get(shape, f32);
   }
-  RankedTensorType ids(int64_t batch) {
-    return RankedTensorType::get({batch, length}, builder.getI32Type());
+  RankedTensorType ids(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getI32Type());
   }
 
   // Symbols.
@@ -44,9 +44,9 @@ private:
   void hyperparameters();
 
   // Programs.
-  func::FuncOp program(StringRef name, int64_t batch, bool labels);
+  func::FuncOp program(StringRef name, ArrayRef<std::pair<StringRef, RankedTensorType>> arguments);
   Value read(const Twine &name);
-  ds::BlockOp block(const Twine &label, Type result, StringRef key);
+  ds::BlockOp block(const Twine &label, TypeRange results, StringRef key);
   Value norm(Value input, const Twine &name, Value gain, Value bias);
   Value linear(Value input, const Twine &name, Value weight, Value bias);
   Value embedding(Value tokens);
@@ -54,11 +54,16 @@ private:
   void readMaskNumbers();
   Value randomKey(const Twine &path, StringRef key);
   Value dropout(Value input, double p, const Twine &path, StringRef key);
+  Value attend(Value qkv, const std::string &name, int64_t index);
+  Value keep(Value qkv, const std::string &name, double scale);
   Value layer(Value input, int64_t index);
   /// Final norm and output head inside the current block: the logits.
   Value logits(Value input, Value gain, Value bias, Value head);
   void lossProgram(StringRef name);
+  Value logitsBlock(Value hidden);
   void logitsProgram();
+  void declareCaches();
+  void cachedProgram(StringRef name, int64_t batch, int64_t tokens, bool logits);
 
   OpBuilder builder;
   const Spec &spec;
@@ -69,6 +74,9 @@ private:
   int64_t length = 0;                // ids a sequence
   llvm::StringMap<Value> readValues; // of the current program
   SmallVector<Value> maskNumbers;    // operands of ds.random_key; none where nothing is dropped
+  Value positionIds;                 // of the current program; null: tokens stand in order
+  Value cacheRows;                   // of the current program; null: attention keeps nothing
+  SmallVector<std::pair<std::string, Value>> kept; // assigned at the end of the program
 };
 } // namespace
 
@@ -254,17 +262,27 @@ Value Importer::dropout(Value input, double p, const Twine &path, StringRef key)
 
 //===-- programs --===//
 
-func::FuncOp Importer::program(StringRef name, int64_t batch, bool labels) {
+func::FuncOp Importer::program(StringRef name,
+                               ArrayRef<std::pair<StringRef, RankedTensorType>> arguments) {
   builder.setInsertionPointToEnd(module.getBody());
-  SmallVector<Type> arguments(labels ? 2 : 1, ids(batch));
+  SmallVector<Type> types;
+  for (auto [argument, type] : arguments)
+    types.push_back(type);
   auto function =
-      func::FuncOp::create(builder, place("model"), name, builder.getFunctionType(arguments, {}));
+      func::FuncOp::create(builder, place("model"), name, builder.getFunctionType(types, {}));
   Block *entry = function.addEntryBlock();
-  const char *names[] = {"tokens", "labels"};
-  for (BlockArgument argument : entry->getArguments())
-    argument.setLoc(NameLoc::get(builder.getStringAttr(names[argument.getArgNumber()])));
+  static constexpr StringLiteral usual[] = {"tokens", "labels"};
+  for (auto [index, argument] : llvm::enumerate(entry->getArguments())) {
+    StringAttr given = builder.getStringAttr(arguments[index].first);
+    argument.setLoc(NameLoc::get(given));
+    if (index >= std::size(usual) || given != usual[index]) // others need to be said
+      function.setArgAttr(index, "ds.name", given);
+  }
   builder.setInsertionPointToStart(entry);
   readValues.clear();
+  maskNumbers.clear();
+  kept.clear();
+  positionIds = cacheRows = Value();
   return function;
 }
 
@@ -280,9 +298,9 @@ Value Importer::read(const Twine &twine) {
 }
 
 /// An empty block; the builder is left inside.
-ds::BlockOp Importer::block(const Twine &label, Type result, StringRef key) {
-  auto block = ds::BlockOp::create(builder, named(label, key), TypeRange(result),
-                                   builder.getStringAttr(label));
+ds::BlockOp Importer::block(const Twine &label, TypeRange results, StringRef key) {
+  auto block =
+      ds::BlockOp::create(builder, named(label, key), results, builder.getStringAttr(label));
   builder.setInsertionPointToStart(&block.getBody().emplaceBlock());
   return block;
 }
@@ -305,12 +323,12 @@ Value Importer::linear(Value input, const Twine &name, Value weight, Value bias)
 }
 
 Value Importer::embedding(Value tokens) {
-  int64_t batch = cast<RankedTensorType>(tokens.getType()).getShape()[0];
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tokens.getType()).getShape();
   Value table = read("wte.weight"), positions = read("wpe.weight");
-  RankedTensorType type = tensor({batch, length, model.width});
-  ds::BlockOp embedding = block("embedding", type, "model");
+  RankedTensorType type = tensor({shape[0], shape[1], model.width});
+  ds::BlockOp embedding = block("embedding", TypeRange(type), "model");
   Value result = ds::EmbeddingOp::create(builder, named("embedding", "model.vocab_size"), type,
-                                         tokens, table, positions);
+                                         tokens, table, positions, positionIds);
   result = dropout(result, model.embeddingDropout, "drop", "model.embd_pdrop");
   ds::YieldOp::create(builder, embedding.getLoc(), result);
   builder.setInsertionPointAfter(embedding);
@@ -329,6 +347,45 @@ static ds::Activation activationOf(ActivationKind kind) {
   llvm_unreachable("no other activation");
 }
 
+/// Attention of the packed queries, keys and values of layer `index`.
+Value Importer::attend(Value qkv, const std::string &name, int64_t index) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(qkv.getType()).getShape();
+  double scale = 1;
+  if (model.scaleAttention)
+    scale /= std::sqrt(static_cast<double>(DSC_FAULT(2, model.width / model.heads, model.width)));
+  if (model.scaleByInverseLayer)
+    scale /= static_cast<double>(index + DSC_FAULT(5, 1, 2));
+  if (cacheRows)
+    return keep(qkv, name, scale);
+  double dropped = maskNumbers.empty() ? 0 : model.attentionDropout;
+  Value random;
+  if (dropped > 0)
+    random = randomKey(name + ".attn.attn_dropout", "model.attn_pdrop");
+  return ds::AttentionOp::create(
+             builder, named(name + ".attn", "model.n_head"),
+             tensor({shape[0], shape[1], model.width}), tensor({shape[0], model.heads, shape[1]}),
+             qkv, random, positionIds, model.heads, llvm::APFloat(scale), llvm::APFloat(dropped))
+      .getResult();
+}
+
+static std::string cacheName(const std::string &layer, StringRef part) {
+  return "cache." + layer + "." + part.str();
+}
+
+/// Attention to all that the caches of a layer hold, after they have been given what is new.
+Value Importer::keep(Value qkv, const std::string &name, double scale) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(qkv.getType()).getShape();
+  std::string names[] = {cacheName(name, "keys"), cacheName(name, "values")};
+  RankedTensorType cache = tensor({spec.generation.batch, length, model.width});
+  Location where = named(name + ".attn", "model.n_head");
+  auto attention = ds::CachedAttentionOp::create(
+      builder, where, tensor({shape[0], shape[1], model.width}), cache, cache, qkv, read(names[0]),
+      read(names[1]), positionIds, cacheRows, model.heads, llvm::APFloat(scale));
+  kept.push_back({names[0], attention.getNewKeys()});
+  kept.push_back({names[1], attention.getNewValues()});
+  return attention.getResult();
+}
+
 Value Importer::layer(Value input, int64_t index) {
   std::string name = "h." + std::to_string(index);
   SmallVector<Value> weights;
@@ -338,25 +395,17 @@ Value Importer::layer(Value input, int64_t index) {
     weights.push_back(read(name + "." + part + ".bias"));
   }
   auto type = cast<RankedTensorType>(input.getType());
-  int64_t batch = type.getShape()[0];
-  ds::BlockOp layer = block(name, type, "model.n_layer");
+  SmallVector<Type> results = {type};
+  if (cacheRows) {
+    for (StringRef part : {"keys", "values"})
+      results.push_back(read(cacheName(name, part)).getType());
+  }
+  ds::BlockOp layer = block(name, results, "model.n_layer");
+  size_t before = kept.size();
 
   Value normed = norm(input, name + ".ln_1", weights[0], weights[1]);
   Value qkv = linear(normed, name + ".attn.c_attn", weights[2], weights[3]);
-  double scale = 1;
-  if (model.scaleAttention)
-    scale /= std::sqrt(static_cast<double>(DSC_FAULT(2, model.width / model.heads, model.width)));
-  if (model.scaleByInverseLayer)
-    scale /= static_cast<double>(index + DSC_FAULT(5, 1, 2));
-  double dropped = maskNumbers.empty() ? 0 : model.attentionDropout;
-  Value random;
-  if (dropped > 0)
-    random = randomKey(name + ".attn.attn_dropout", "model.attn_pdrop");
-  Value attended =
-      ds::AttentionOp::create(builder, named(name + ".attn", "model.n_head"), type,
-                              tensor({batch, model.heads, length}), qkv, random, model.heads,
-                              llvm::APFloat(scale), llvm::APFloat(dropped))
-          .getResult();
+  Value attended = attend(qkv, name, index);
   Value projected = linear(attended, name + ".attn.c_proj", weights[4], weights[5]);
   projected =
       dropout(projected, model.residualDropout, name + ".attn.resid_dropout", "model.resid_pdrop");
@@ -371,16 +420,21 @@ Value Importer::layer(Value input, int64_t index) {
   projected = dropout(projected, model.residualDropout, name + ".mlp.dropout", "model.resid_pdrop");
   Value result = ds::AddOp::create(builder, named(name + ".mlp.residual", "model.n_layer"), type,
                                    DSC_FAULT(3, middle, input), projected);
-  ds::YieldOp::create(builder, layer.getLoc(), result);
+  SmallVector<Value> handedOut = {result};
+  for (size_t i = before; i < kept.size(); ++i)
+    handedOut.push_back(kept[i].second);
+  ds::YieldOp::create(builder, layer.getLoc(), handedOut);
+  for (size_t i = before; i < kept.size(); ++i)
+    kept[i].second = layer.getResult(1 + i - before);
   builder.setInsertionPointAfter(layer);
   return layer.getResult(0);
 }
 
 Value Importer::logits(Value input, Value gain, Value bias, Value head) {
-  int64_t batch = cast<RankedTensorType>(input.getType()).getShape()[0];
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(input.getType()).getShape();
   Value normed = norm(input, "ln_f", gain, bias);
   return ds::LinearOp::create(builder, named("lm_head", "model.vocab_size"),
-                              tensor({batch, length, model.vocabSize}), /*pre=*/Type(), normed,
+                              tensor({shape[0], shape[1], model.vocabSize}), /*pre=*/Type(), normed,
                               head,
                               /*bias=*/Value(), /*residual=*/Value(), /*transpose_weight=*/true,
                               ds::Activation::None)
@@ -388,12 +442,17 @@ Value Importer::logits(Value input, Value gain, Value bias, Value head) {
 }
 
 void Importer::lossProgram(StringRef name) {
-  func::FuncOp function = program(name, spec.train.microBatch, /*labels=*/true);
+  RankedTensorType type = ids({spec.train.microBatch, length});
+  SmallVector<std::pair<StringRef, RankedTensorType>> arguments = {{"tokens", type},
+                                                                   {"labels", type}};
+  if (spec.data.packDocuments)
+    arguments.push_back({"position_ids", type});
+  func::FuncOp function = program(name, arguments);
   Value tokens = function.getArgument(0), labels = function.getArgument(1);
+  if (spec.data.packDocuments)
+    positionIds = function.getArgument(2);
   if (DSC_FAULT(7, name == "train", true))
     readMaskNumbers();
-  else
-    maskNumbers.clear();
   Value hidden = embedding(tokens);
   for (int64_t i = 0; i < model.layers; ++i)
     hidden = layer(hidden, i);
@@ -406,7 +465,7 @@ void Importer::lossProgram(StringRef name) {
     smoothing = ds::ReadOp::create(builder, named("smoothing", "objective.label_smoothing"), scalar,
                                    "objective.label_smoothing");
   RankedTensorType perToken = tensor({spec.train.microBatch, length});
-  ds::BlockOp head = block("head", perToken, "model");
+  ds::BlockOp head = block("head", TypeRange(perToken), "model");
   Value scores = logits(hidden, gain, bias, table);
   Value losses = ds::CrossEntropyOp::create(builder, named("loss", "objective"), perToken, perToken,
                                             scores, labels, smoothing)
@@ -422,19 +481,53 @@ void Importer::lossProgram(StringRef name) {
   func::ReturnOp::create(builder, function.getLoc());
 }
 
-void Importer::logitsProgram() {
-  func::FuncOp function = program("logits", 1, /*labels=*/false);
-  maskNumbers.clear();
-  Value hidden = embedding(function.getArgument(0));
-  for (int64_t i = 0; i < model.layers; ++i)
-    hidden = layer(hidden, i);
+/// What follows the last layer where logits are handed out.
+Value Importer::logitsBlock(Value hidden) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(hidden.getType()).getShape();
   Value gain = read("ln_f.weight"), bias = read("ln_f.bias");
   Value table = read(model.tiedHead ? "wte.weight" : "lm_head.weight");
-  ds::BlockOp head = block("head", tensor({1, length, model.vocabSize}), "model");
+  RankedTensorType type = tensor({shape[0], shape[1], model.vocabSize});
+  ds::BlockOp head = block("head", TypeRange(type), "model");
   Value scores = logits(hidden, gain, bias, table);
   ds::YieldOp::create(builder, head.getLoc(), scores);
   builder.setInsertionPointAfter(head);
-  ds::ReportOp::create(builder, named("logits", "model"), "logits", head.getResult(0));
+  return head.getResult(0);
+}
+
+void Importer::logitsProgram() {
+  func::FuncOp function = program("logits", {{"tokens", ids({1, length})}});
+  Value hidden = embedding(function.getArgument(0));
+  for (int64_t i = 0; i < model.layers; ++i)
+    hidden = layer(hidden, i);
+  ds::ReportOp::create(builder, named("logits", "model"), "logits", logitsBlock(hidden));
+  func::ReturnOp::create(builder, function.getLoc());
+}
+
+//===-- generation --===//
+
+void Importer::declareCaches() {
+  RankedTensorType type = tensor({spec.generation.batch, length, model.width});
+  for (int64_t i = 0; i < model.layers; ++i)
+    for (StringRef part : {"keys", "values"}) {
+      std::string name = cacheName("h." + std::to_string(i), part);
+      ds::VariableOp::create(builder, named(name, "generation.batch"), name, type, ds::Role::Cache);
+    }
+}
+
+/// Takes new tokens of some rows of the caches: several of one without logits, or one of each.
+void Importer::cachedProgram(StringRef name, int64_t batch, int64_t tokens, bool logits) {
+  RankedTensorType type = ids({batch, tokens});
+  func::FuncOp function =
+      program(name, {{"tokens", type}, {"position_ids", type}, {"rows", ids({batch})}});
+  positionIds = function.getArgument(1);
+  cacheRows = function.getArgument(2);
+  Value hidden = embedding(function.getArgument(0));
+  for (int64_t i = 0; i < model.layers; ++i)
+    hidden = layer(hidden, i);
+  if (logits)
+    ds::ReportOp::create(builder, named("logits", "model"), "logits", logitsBlock(hidden));
+  for (auto &[variable, value] : kept)
+    ds::AssignOp::create(builder, value.getLoc(), variable, value);
   func::ReturnOp::create(builder, function.getLoc());
 }
 
@@ -478,6 +571,9 @@ OwningOpRef<ModuleOp> Importer::import() {
   module = *result;
   builder.setInsertionPointToEnd(module.getBody());
   parameters();
+  bool generates = options.generate && spec.generation.batch > 0;
+  if (generates)
+    declareCaches();
   if (options.train) {
     declareMaskNumbers();
     hyperparameters();
@@ -488,6 +584,10 @@ OwningOpRef<ModuleOp> Importer::import() {
     lossProgram("evaluate");
   if (options.logits)
     logitsProgram();
+  if (generates) {
+    cachedProgram("prefill", 1, length, /*logits=*/false);
+    cachedProgram("decode", spec.generation.batch, 1, /*logits=*/true);
+  }
   if (failed(verify(module)))
     return {};
   return result;

@@ -25,27 +25,44 @@ struct VerifyImport : dsc::impl::DsVerifyImportBase<VerifyImport> {
     }
   }
 
+  /// Programs that keep keys and values are no part of training.
+  static bool generates(func::FuncOp program) {
+    return llvm::is_contained({"prefill", "decode"}, program.getSymName());
+  }
+
+  static bool assignsCache(Operation *op) {
+    auto assign = dyn_cast<ds::AssignOp>(op);
+    auto variable =
+        assign
+            ? SymbolTable::lookupNearestSymbolFrom<ds::VariableOp>(assign, assign.getVariableAttr())
+            : ds::VariableOp();
+    return variable && variable.getRole() == ds::Role::Cache;
+  }
+
   static LogicalResult verifySignature(func::FuncOp program) {
-    if (!llvm::is_contained({"train", "evaluate", "logits"}, program.getSymName()))
-      return program.emitOpError("I1: expected @train, @evaluate or @logits");
+    if (!generates(program) &&
+        !llvm::is_contained({"train", "evaluate", "logits"}, program.getSymName()))
+      return program.emitOpError("I1: expected @train, @evaluate, @logits, @prefill or @decode");
     if (program.getNumResults() != 0)
       return program.emitOpError("I1: a program hands values out by ds.report and returns nothing");
     for (Type type : program.getArgumentTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || !tensor.getElementType().isInteger(32) || tensor.getRank() != 2)
+      if (!tensor || !tensor.getElementType().isInteger(32) || tensor.getRank() < 1 ||
+          tensor.getRank() > 2)
         return program.emitOpError("I1: arguments must be ids or labels, found ") << type;
     }
     return success();
   }
 
   static LogicalResult verifyOps(func::FuncOp program) {
-    WalkResult result = program.walk([](Operation *op) {
-      if (isa<ds::AssignOp, ds::GuardOp>(op)) {
+    bool keeps = generates(program);
+    WalkResult result = program.walk([keeps](Operation *op) {
+      if (isa<ds::AssignOp, ds::GuardOp>(op) && !(keeps && assignsCache(op))) {
         op->emitOpError("I2: a forward program changes nothing");
         return WalkResult::interrupt();
       }
       bool computes = isa<ShardableOpInterface>(op);
-      if (computes && !isa<DifferentiableOpInterface, ds::CountOp, ds::RandomKeyOp>(op)) {
+      if (computes && !keeps && !isa<DifferentiableOpInterface, ds::CountOp, ds::RandomKeyOp>(op)) {
         op->emitOpError("I3: is no part of a forward pass");
         return WalkResult::interrupt();
       }
@@ -59,7 +76,9 @@ struct VerifyImport : dsc::impl::DsVerifyImportBase<VerifyImport> {
     for (auto report : program.getOps<ds::ReportOp>())
       reported.insert(report.getName().str());
     SmallVector<StringRef> expected = {"loss", "tokens"};
-    if (program.getSymName() == "logits")
+    if (program.getSymName() == "prefill")
+      expected = {};
+    else if (program.getSymName() == "logits" || program.getSymName() == "decode")
       expected = {"logits"};
     for (StringRef name : expected)
       if (!reported.count(name.str()))
@@ -71,12 +90,14 @@ struct VerifyImport : dsc::impl::DsVerifyImportBase<VerifyImport> {
     std::set<std::string> read;
     program.walk([&](ds::ReadOp op) { read.insert(op.getVariable().str()); });
     for (auto variable : getOperation().getOps<ds::VariableOp>()) {
+      if (variable.getRole() == ds::Role::Cache)
+        continue; // only generation reads them
       if (variable.getRole() == ds::Role::StepState || variable.getRole() == ds::Role::Window)
         continue; // numbers of the step and the sample, which masks are drawn by
       if (variable.getRole() != ds::Role::Parameter)
         return variable.emitOpError("I5: optimizer state and counters come with training, found ")
                << stringifyRole(variable.getRole());
-      if (!read.count(variable.getSymName().str()))
+      if (!read.count(variable.getSymName().str()) && program.getSymName() != "prefill")
         return variable.emitOpError("I5: @") << program.getSymName() << " does not read it";
     }
     return success();

@@ -1,7 +1,8 @@
 //===- AssignMemory.cpp - plan-assign-memory -------------------------------===//
 // One arena: what lives across programs at the front, then one region that the programs use in
-// turn. In it buffers that are alive at the same time get disjoint bytes. Placing is quadratic in
-// the number of buffers, which is a few thousand for the largest models.
+// turn; those with caches keep them at its start. In it buffers that are alive at the same time get
+// disjoint bytes. Placing is quadratic in the number of buffers, which is a few thousand for the
+// largest models.
 #include "Lifetimes.h"
 #include "dsc/Passes/Passes.h"
 #include "dsc/Support/Fault.h"
@@ -116,6 +117,8 @@ static int64_t layOut(std::vector<Reservation> &blocks) {
 namespace {
 struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
   void runOnOperation() override {
+    cachePlaces.clear();
+    cacheBytes = 0;
     int64_t front = assignPersistent();
     int64_t largest = 0, largestBound = 0;
     for (auto program : getOperation().getOps<ProgramOp>()) {
@@ -125,12 +128,13 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
         if (!livesAcrossPrograms(BufferOp(buffer).getKind()))
           blocks.push_back(
               {buffer, life.last < life.first ? Lifetime{0, 0} : life, reserve(bytesOf(buffer))});
-      int64_t programPeak = layOut(blocks);
+      int64_t caches = placeCaches(program, front);
+      int64_t programPeak = caches + layOut(blocks);
       for (Reservation &block : blocks)
-        block.buffer.setOffset(front + block.offset);
+        block.buffer.setOffset(front + caches + block.offset);
       if (programPeak > largest) {
         largest = programPeak;
-        largestBound = liveBound(blocks, lifetimes.instructions.size());
+        largestBound = caches + liveBound(blocks, lifetimes.instructions.size());
       }
     }
     persistent += front;
@@ -141,6 +145,27 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
   static int64_t bytesOf(BufferOp buffer) {
     return byteSize(cast<MemRefType>(buffer.getBuffer().getType()));
   }
+
+  /// Gives every cache its place behind `front`, the same in each program. Returns the bytes of all
+  /// of them if `program` has any.
+  int64_t placeCaches(ProgramOp program, int64_t front) {
+    if (cachePlaces.empty())
+      getOperation().walk([&](BufferOp buffer) {
+        if (buffer.getKind() != BufferKind::Cache)
+          return;
+        if (cachePlaces.try_emplace(buffer.getLabel(), cacheBytes).second)
+          cacheBytes = llvm::alignTo(cacheBytes + reserve(bytesOf(buffer)), alignment);
+      });
+    bool found = false;
+    for (auto buffer : program.getOps<BufferOp>())
+      if (buffer.getKind() == BufferKind::Cache) {
+        found = true;
+        buffer.setOffset(front + cachePlaces.at(buffer.getLabel()));
+      }
+    return found ? llvm::alignTo(cacheBytes, page) : 0;
+  }
+  std::map<StringRef, int64_t> cachePlaces;
+  int64_t cacheBytes = 0;
 
   /// Same label, same bytes. By kind, then in the order of first mention. Returns where the rest
   /// may start.

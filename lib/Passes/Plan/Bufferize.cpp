@@ -35,6 +35,8 @@ BufferKind dsc::plan::kindOf(ds::Role role) {
     return BufferKind::StepState;
   case ds::Role::Window:
     return BufferKind::Window;
+  case ds::Role::Cache:
+    return BufferKind::Cache;
   }
   llvm_unreachable("a role without a kind");
 }
@@ -183,7 +185,8 @@ bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
       return false;
   if (root->kind == BufferKind::Activation)
     return true;
-  if (root->kind == BufferKind::StepState || root->kind == BufferKind::Window)
+  if (root->kind == BufferKind::StepState || root->kind == BufferKind::Window ||
+      root->kind == BufferKind::Cache)
     return endsIn(op->getResult(result), root->label);
   return movesWithUpdates(root->kind) && guard >= 0 && guard < order[op] &&
          assignOf(op->getResult(result), root->label);

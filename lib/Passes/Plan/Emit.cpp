@@ -32,7 +32,7 @@ static FailureOr<DType> dtypeOf(Operation *op, Type type) {
 
 // The plan's kinds and the dialect's are one list.
 static_assert(uint32_t(BufferKind::Hyperparameter) == uint32_t(Kind::Hyperparameter) &&
-              uint32_t(BufferKind::Window) == uint32_t(Kind::Window));
+              uint32_t(BufferKind::Cache) == uint32_t(Kind::Cache));
 static_assert(uint32_t(ds::Initializer::Constant) == uint32_t(Init::Constant));
 
 /// "model.json:12" of the key that an op came from; empty where it does not say.

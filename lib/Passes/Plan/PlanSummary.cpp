@@ -104,6 +104,9 @@ PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets
     case BufferKind::OptimizerState:
       summary.optimizer += bytes;
       break;
+    case BufferKind::Cache:
+      summary.caches += bytes;
+      break;
     default:
       summary.scalars += bytes;
     }
@@ -139,6 +142,8 @@ std::string dsc::printSummary(const PlanSummary &summary) {
     memory("half weights", summary.workingCopies);
   memory("gradients", summary.gradients);
   memory("optimizer", summary.optimizer);
+  if (summary.caches)
+    memory("key-value cache", summary.caches, "of generation; training has these bytes too");
   int64_t bound = 0;
   for (const ProgramSummary &program : summary.programs)
     bound = std::max(bound, program.bound);

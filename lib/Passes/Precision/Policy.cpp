@@ -14,13 +14,15 @@ static constexpr PrecisionPolicy table[] = {
     {"ds.activation_grad", "hh", "h"},
     {"ds.add", "tt", "t"},
     {"ds.cast", ".", "."},
-    // qkv, key -> result, lse; gradient, qkv, output, lse, key
-    {"ds.attention", "h.", "hw"},
-    {"ds.attention_grad", "hhhw.", "h"},
+    // qkv, key, position_ids -> result, lse; gradient, qkv, output, lse, key, position_ids
+    {"ds.attention", "h..", "hw"},
+    {"ds.attention_grad", "hhhw..", "h"},
+    // qkv, keys, values, position_ids, rows -> result, new_keys, new_values
+    {"ds.cached_attention", "hww..", "hww"},
     {"ds.random_key", ".", "."},
     {"ds.dropout", "t.", "t"},
-    // ids, table, positions; gradient, ids, init; gradient
-    {"ds.embedding", ".hh", "h"},
+    // ids, table, positions, position_ids; gradient, ids, init; gradient
+    {"ds.embedding", ".hh.", "h"},
     {"ds.embedding_grad", "h.w", "w"},
     {"ds.position_grad", "h", "w"},
     // input, weight, bias, residual -> result, pre. A product whose sums only the loss reads keeps

@@ -28,7 +28,8 @@ struct VerifyTraining : dsc::impl::DsVerifyTrainingBase<VerifyTraining> {
   LogicalResult verifyOther(func::FuncOp program) {
     WalkResult result = program.walk([&](Operation *op) {
       auto assign = dyn_cast<ds::AssignOp>(op);
-      if (!isa<ds::GuardOp>(op) && (!assign || roleOf(assign) == ds::Role::Window))
+      if (!isa<ds::GuardOp>(op) &&
+          (!assign || roleOf(assign) == ds::Role::Window || roleOf(assign) == ds::Role::Cache))
         return WalkResult::advance();
       op->emitOpError("W5: stands outside @train");
       return WalkResult::interrupt();
@@ -68,7 +69,7 @@ struct VerifyTraining : dsc::impl::DsVerifyTrainingBase<VerifyTraining> {
     std::map<std::string, int64_t> counts;
     program.walk([&](ds::AssignOp assign) { ++counts[assign.getVariable().str()]; });
     for (auto variable : getOperation().getOps<ds::VariableOp>()) {
-      if (variable.getRole() == ds::Role::Window)
+      if (variable.getRole() == ds::Role::Window || variable.getRole() == ds::Role::Cache)
         continue; // theirs are the other programs
       int64_t count = counts[variable.getSymName().str()], expected = variable.getFrozen() ? 0 : 1;
       if (count != expected)

@@ -69,6 +69,8 @@ Digest::~Digest() {
 Status Digest::write(int64_t step) {
   const auto &variables = executor.plan().variables;
   for (size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].role == Kind::Cache)
+      continue;
     uint64_t bytes = static_cast<uint64_t>(byteSize(variables[i].dtype));
     for (int64_t dimension : variables[i].shape)
       bytes *= static_cast<uint64_t>(dimension);

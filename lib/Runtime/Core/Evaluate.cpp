@@ -20,7 +20,7 @@ namespace {
 /// Where program `evaluate` takes batches and leaves results.
 struct Ports {
   size_t program = 0;
-  int32_t *tokens = nullptr, *labels = nullptr;
+  int32_t *tokens = nullptr, *labels = nullptr, *positions = nullptr;
   const std::byte *loss = nullptr, *count = nullptr;
 };
 
@@ -56,6 +56,9 @@ static StatusOr<Ports> openPorts(Executor &executor, const DataConfig &config) {
                         output("loss", ports.loss), output("tokens", ports.count)})
     if (!status.ok())
       return status;
+  if (config.packDocuments)
+    if (Status status = input("position_ids", ports.positions); !status.ok())
+      return status;
   return ports;
 }
 
@@ -73,7 +76,7 @@ StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &str
   stream.rewind();
   while (!limit || result.batches < limit) {
     int64_t counted = 0;
-    auto more = stream.next(ports->tokens, ports->labels, counted);
+    auto more = stream.next(ports->tokens, ports->labels, counted, ports->positions);
     if (!more.ok())
       return more.status();
     if (!*more)

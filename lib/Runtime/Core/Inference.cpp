@@ -1,15 +1,11 @@
-//===- Inference.cpp - logits and text from trained weights ----------------===//
+//===- Inference.cpp - logits from trained weights -------------------------===//
 #include "dsc/Runtime/Core/Inference.h"
 #include "dsc/Runtime/CPU/Arena.h"
-#include "dsc/Runtime/Core/Interrupt.h"
-#include "dsc/Runtime/Core/Settings.h"
-#include "dsc/Runtime/Data/Generation.h"
 #include "dsc/Runtime/Data/Npy.h"
-#include "dsc/Runtime/Data/TokenFile.h"
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
+#include <optional>
 
 using namespace dsc;
 using namespace dsc::plan;
@@ -45,6 +41,92 @@ std::span<const float> LogitsProgram::run(std::span<const int32_t> ids) {
 }
 
 //===----------------------------------------------------------------------===//
+// Caches
+//===----------------------------------------------------------------------===//
+
+bool CachedProgram::exists(const Executor &executor) {
+  return findProgram(executor.plan(), "decode") >= 0;
+}
+
+Status CachedProgram::openInputs(Executor &executor, const char *name, Inputs &inputs) {
+  auto program = executor.program(name);
+  if (!program.ok())
+    return program.status();
+  inputs.program = *program;
+  std::vector<int64_t> shape;
+  for (auto [input, place] : {std::pair{"tokens", &inputs.tokens},
+                              {"position_ids", &inputs.positions},
+                              {"rows", &inputs.rows}}) {
+    auto buffer = executor.find(*program, input, Kind::Input, DType::I32);
+    if (!buffer.ok())
+      return buffer.status();
+    *place = reinterpret_cast<int32_t *>(executor.data(**buffer));
+    if (shape.empty())
+      shape = (*buffer)->shape;
+    std::vector<int64_t> expected = shape;
+    if (place == &inputs.rows)
+      expected.resize(1);
+    if (shape.size() != 2 || (*buffer)->shape != expected)
+      return damagedError(std::string("program '") + name +
+                          "': expected tokens and position_ids [rows, n] and rows [rows]");
+  }
+  inputs.samples = shape[0];
+  inputs.count = shape[1];
+  return {};
+}
+
+StatusOr<CachedProgram> CachedProgram::open(Executor &executor) {
+  CachedProgram out;
+  out.executor = &executor;
+  for (auto [name, inputs] : {std::pair{"prefill", &out.prefilling}, {"decode", &out.decoding}})
+    if (Status status = openInputs(executor, name, *inputs); !status.ok())
+      return status;
+  auto logits = executor.find(out.decoding.program, "logits", Kind::Output, DType::F32);
+  if (!logits.ok())
+    return logits.status();
+  for (const Variable &variable : executor.plan().variables)
+    if (variable.role == Kind::Cache && variable.shape.size() == 3) {
+      out.cacheRows = variable.shape[0];
+      out.positions = variable.shape[1];
+    }
+  const auto &shape = (*logits)->shape;
+  if (shape.size() != 3 || shape[0] != out.cacheRows || shape[1] != 1 ||
+      out.decoding.samples != out.cacheRows || out.decoding.count != 1 ||
+      out.prefilling.samples != 1 || out.prefilling.count > out.positions)
+    return damagedError("programs 'prefill' and 'decode' do not fit the caches");
+  out.logitsAt = reinterpret_cast<const float *>(executor.data(**logits));
+  out.entries = shape[2];
+  out.used.assign(static_cast<size_t>(out.cacheRows), 0);
+  return out;
+}
+
+void CachedProgram::prefill(int64_t row, std::span<const int32_t> ids) {
+  const Inputs &in = prefilling;
+  *in.rows = static_cast<int32_t>(row);
+  int64_t &held = used[static_cast<size_t>(row)];
+  while (!ids.empty()) {
+    size_t now = std::min(ids.size(), static_cast<size_t>(in.count));
+    for (size_t i = 0; i < static_cast<size_t>(in.count); ++i) {
+      in.tokens[i] = i < now ? ids[i] : 0;
+      in.positions[i] = i < now ? static_cast<int32_t>(held) + static_cast<int32_t>(i) : -1;
+    }
+    executor->run(in.program);
+    held += static_cast<int64_t>(now);
+    ids = ids.subspan(now);
+  }
+}
+
+void CachedProgram::decode(std::span<const int32_t> ids) {
+  for (size_t r = 0; r < ids.size(); ++r) {
+    bool given = ids[r] >= 0;
+    decoding.tokens[r] = given ? ids[r] : 0;
+    decoding.positions[r] = given ? static_cast<int32_t>(used[r]++) : -1;
+    decoding.rows[r] = static_cast<int32_t>(r);
+  }
+  executor->run(decoding.program);
+}
+
+//===----------------------------------------------------------------------===//
 // --logits
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +143,15 @@ static int64_t idAt(const NpyArray &array, int64_t index) {
   return id;
 }
 
-Status dsc::writeLogits(Session &session, const std::string &idsPath, const std::string &outPath) {
+Status dsc::writeLogits(Session &session, const std::string &idsPath, const std::string &outPath,
+                        bool cached) {
+  std::optional<CachedProgram> caches;
+  if (cached) {
+    auto opened = CachedProgram::open(session.executor());
+    if (!opened.ok())
+      return opened.status();
+    caches = std::move(*opened);
+  }
   auto program = LogitsProgram::open(session.executor());
   if (!program.ok())
     return program.status();
@@ -102,72 +192,23 @@ Status dsc::writeLogits(Session &session, const std::string &idsPath, const std:
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t i = 0; i < length; ++i)
       ids[static_cast<size_t>(i)] = static_cast<int32_t>(idAt(*array, row * length + i));
-    auto logits = program->run(ids);
-    result.insert(result.end(), logits.begin(), logits.end());
+    if (!caches) {
+      auto logits = program->run(ids);
+      result.insert(result.end(), logits.begin(), logits.end());
+      continue;
+    }
+    // Rows of the input take turns in the rows of the caches, so that each is tried.
+    int64_t place = row % caches->rows();
+    std::vector<int32_t> next(static_cast<size_t>(caches->rows()), -1);
+    caches->clear(place);
+    for (int32_t id : ids) {
+      next[static_cast<size_t>(place)] = id;
+      caches->decode(next);
+      auto logits = caches->logits(place);
+      result.insert(result.end(), logits.begin(), logits.end());
+    }
   }
   auto shape = head.shape;
   shape.push_back(program->vocabulary());
   return writeNpy(outPath, NpyType::Float32, shape, result.data());
-}
-
-//===----------------------------------------------------------------------===//
-// --generate
-//===----------------------------------------------------------------------===//
-
-/// Bytes are the vocabulary of text files; other ids have no meaning that the plan knows.
-static Status checkByteVocabulary(const nlohmann::json &spec, int64_t vocabulary) {
-  if (vocabulary == byteVocabularySize)
-    return {};
-  for (int64_t i = 0;; ++i) {
-    const nlohmann::json *format = findSetting(spec, "data.train." + std::to_string(i) + ".format");
-    if (!format)
-      break;
-    if (*format == "text" && vocabulary > byteVocabularySize)
-      return {};
-  }
-  return inputError("cannot turn ids into text: the model has a vocabulary of " +
-                    std::to_string(vocabulary) + ", the built-in byte vocabulary has " +
-                    std::to_string(byteVocabularySize) +
-                    "; take --logits=OUT.npy --input=IDS.npy with a tokenizer of your own");
-}
-
-Status dsc::generate(Session &session, const GenerateOptions &options) {
-  auto program = LogitsProgram::open(session.executor());
-  if (!program.ok())
-    return program.status();
-  if (Status status = checkByteVocabulary(session.spec(), program->vocabulary()); !status.ok())
-    return status;
-  if (Status status = session.finalWeights(); !status.ok())
-    return status;
-
-  auto vocabulary = static_cast<size_t>(program->vocabulary());
-  // Without a prompt a text starts, as texts in the training data do, after end-of-text.
-  std::vector<int32_t> ids = encodeBytes(options.prompt);
-  if (ids.empty())
-    ids.push_back(endOfTextId);
-  Sampler sampler(byteVocabularySize, options.temperature, options.seed);
-  Utf8Stream text;
-  std::string out = text.push(options.prompt);
-  auto flush = [&] {
-    std::fwrite(out.data(), 1, out.size(), stdout);
-    std::fflush(stdout);
-    out.clear();
-  };
-  flush();
-  for (int64_t n = 0; n < options.newTokens && !interruptSignal(); ++n) {
-    // What does not fit is forgotten from the front.
-    size_t keep = std::min(ids.size(), static_cast<size_t>(program->length()));
-    auto logits = program->run({ids.data() + ids.size() - keep, keep});
-    auto id = sampler.draw(logits.subspan((keep - 1) * vocabulary, vocabulary));
-    if (!id.ok())
-      return id.status();
-    if (*id == endOfTextId)
-      break;
-    ids.push_back(*id);
-    out += text.push(tokenBytes(*id));
-    flush();
-  }
-  out += text.finish() + "\n";
-  flush();
-  return {};
 }

@@ -210,7 +210,7 @@ void Session::initialise(bool parameters) {
   uint64_t seed = value && value->is_number_integer() ? value->get<uint64_t>() : 1234;
   const auto &variables = theExecutor->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (variables[i].role == Kind::Parameter && !parameters)
+    if (variables[i].role == Kind::Cache || (variables[i].role == Kind::Parameter && !parameters))
       continue;
     Fill job{seed, &variables[i], theExecutor->variable(i), elementsOf(variables[i]),
              theExecutor->threads()};

@@ -168,6 +168,8 @@ Status Trainer::startOrResume() {
   if (Status status = session.startWeights(); !status.ok())
     return status;
   notes = session.notes();
+  for (std::string &note : stream->notes())
+    notes.push_back(std::move(note));
   if (!checkpoints)
     return {};
   if (session.options().resume) {
@@ -265,7 +267,7 @@ Status Trainer::stopNotFinite(int64_t number) {
 
 Status Trainer::nextWindow(int64_t &counted) {
   ProfileSpan span(session.profile(), "data");
-  return stream->next(window->tokens(), window->labels(), counted);
+  return stream->next(window->tokens(), window->labels(), counted, window->positions());
 }
 
 Status Trainer::tell(const StepRecord &record) {

@@ -28,13 +28,18 @@ StatusOr<TrainingStep> TrainingStep::open(Executor &executor, const DataConfig &
   size_t elements = static_cast<size_t>(config.batch * config.seq);
   step.theTokens.resize(elements);
   step.theLabels.resize(elements);
+  for (const Row &row : step.rows)
+    if (row.positions)
+      step.thePositions.resize(elements);
   return step;
 }
 
 Status TrainingStep::openRow(const Phase &phase, const DataConfig &config) {
   Row row{phase.program, static_cast<int64_t>(phase.times), 0};
   const Program &program = executor->plan().programs[phase.program];
-  for (auto [name, place] : {std::pair{"tokens", &row.tokens}, {"labels", &row.labels}}) {
+  for (auto [name, place] : {std::pair{"tokens", &row.tokens},
+                             {"labels", &row.labels},
+                             {"position_ids", &row.positions}}) {
     int64_t index = findBuffer(program, name);
     if (index < 0)
       continue;
@@ -77,6 +82,8 @@ void TrainingStep::give(const Row &row, int64_t part) {
     std::memcpy(row.tokens, theTokens.data() + part * row.elements, bytes);
   if (row.labels)
     std::memcpy(row.labels, theLabels.data() + DSC_FAULT(80, part, 0) * row.elements, bytes);
+  if (row.positions)
+    std::memcpy(row.positions, thePositions.data() + part * row.elements, bytes);
 }
 
 Outcome TrainingStep::run() {

@@ -42,9 +42,25 @@ public:
       total += source->countedTokens();
     return total;
   }
-  Status fill(int64_t row, int32_t *tokens, int32_t *labels, int64_t &counted) const {
+  /// Row `row` to place `b` of a batch; a row past the last is padding.
+  Status fill(int64_t row, int64_t b, int64_t seq, int32_t *tokens, int32_t *labels,
+              int64_t &counted, int32_t *positions) const {
+    tokens += b * seq;
+    labels += b * seq;
+    positions = positions ? positions + b * seq : nullptr;
+    if (row >= rows()) {
+      fillPadding(seq, tokens, labels, positions);
+      return {};
+    }
     size_t at = static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), row) - ends.begin());
-    return sources[at]->fill(at ? row - ends[at - 1] : row, tokens, labels, counted);
+    return sources[at]->fill(at ? row - ends[at - 1] : row, tokens, labels, counted, positions);
+  }
+  std::vector<std::string> notes() const {
+    std::vector<std::string> all;
+    for (const auto &source : sources)
+      if (std::string note = source->note(); !note.empty())
+        all.push_back(std::move(note));
+    return all;
   }
 
 private:
@@ -57,7 +73,7 @@ public:
   ShuffledStream(RowList list, const DataConfig &config)
       : list(std::move(list)), batch(config.batch), seq(config.seq), seed(config.seed) {}
 
-  Status next(int32_t *tokens, int32_t *labels, int64_t &counted) override {
+  Status next(int32_t *tokens, int32_t *labels, int64_t &counted, int32_t *positions) override {
     if (orderEpoch != at.epoch) {
       order = epochOrder(seed, at.epoch, list.rows());
       orderEpoch = at.epoch;
@@ -65,11 +81,8 @@ public:
     counted = 0;
     for (int64_t b = 0; b < batch; ++b) {
       int64_t index = at.batch * batch + b;
-      if (index >= list.rows())
-        fillEmptyRow(seq, tokens + b * seq, labels + b * seq);
-      else if (Status status = list.fill(order[static_cast<size_t>(index)], tokens + b * seq,
-                                         labels + b * seq, counted);
-               !status)
+      int64_t row = index < list.rows() ? order[static_cast<size_t>(index)] : list.rows();
+      if (Status status = list.fill(row, b, seq, tokens, labels, counted, positions); !status)
         return status;
     }
     if (++at.batch == batchesPerEpoch())
@@ -80,6 +93,7 @@ public:
   void seek(StreamPosition position) override {
     at = {position.epoch + position.batch / batchesPerEpoch(), position.batch % batchesPerEpoch()};
   }
+  std::vector<std::string> notes() const override { return list.notes(); }
   int64_t windowsPerEpoch() const override { return list.rows(); }
   int64_t batchesPerEpoch() const override { return (list.rows() - 1) / batch + 1; }
   bool isReplay() const override { return false; }
@@ -98,13 +112,13 @@ public:
   ReplayStream(RowList list, const DataConfig &config)
       : list(std::move(list)), batch(config.batch), seq(config.seq) {}
 
-  Status next(int32_t *tokens, int32_t *labels, int64_t &counted) override {
+  Status next(int32_t *tokens, int32_t *labels, int64_t &counted, int32_t *positions) override {
     if (Status status = checkSteps(at.batch + 1); !status)
       return status;
     counted = 0;
     for (int64_t b = 0; b < batch; ++b)
       if (Status status =
-              list.fill(at.batch * batch + b, tokens + b * seq, labels + b * seq, counted);
+              list.fill(at.batch * batch + b, b, seq, tokens, labels, counted, positions);
           !status)
         return status;
     ++at.batch;
@@ -129,15 +143,14 @@ public:
         at(rank) {}
 
   void rewind() override { at = rank; }
-  StatusOr<bool> next(int32_t *tokens, int32_t *labels, int64_t &counted) override {
+  StatusOr<bool> next(int32_t *tokens, int32_t *labels, int64_t &counted,
+                      int32_t *positions) override {
     counted = 0;
     if (at >= batches())
       return false;
     for (int64_t b = 0; b < batch; ++b) {
-      int64_t row = at * batch + b;
-      if (row >= list.rows())
-        fillEmptyRow(seq, tokens + b * seq, labels + b * seq);
-      else if (Status status = list.fill(row, tokens + b * seq, labels + b * seq, counted); !status)
+      if (Status status = list.fill(at * batch + b, b, seq, tokens, labels, counted, positions);
+          !status)
         return status;
     }
     at += ranks;
@@ -179,7 +192,7 @@ StatusOr<std::unique_ptr<BatchStream>> BatchStream::open(const DataConfig &confi
     int64_t fileBatch = config.batch;
     StatusOr<std::unique_ptr<RowSource>> source =
         replay ? openReplay(config, file, fileBatch)
-               : openWindows(config, file, StreamPart::Training, config.validationFraction);
+               : openRows(config, file, StreamPart::Training, config.validationFraction);
     if (!source)
       return source.status();
     if (fileBatch != config.batch)
@@ -211,7 +224,7 @@ StatusOr<std::unique_ptr<EvaluationStream>> EvaluationStream::open(const DataCon
     StatusOr<std::unique_ptr<RowSource>> source =
         file.format == DataFormat::Replay
             ? openReplay(config, file, batch)
-            : openWindows(config, file, StreamPart::Validation, fraction);
+            : openRows(config, file, StreamPart::Validation, fraction);
     if (!source)
       return source.status();
     list.add(std::move(*source));

@@ -33,7 +33,9 @@ static Status files(const json &data, const char *key, std::vector<DataFile> &ou
     return wrong(where, "a list");
   for (const json &entry : *list) {
     const json *path = find(entry, "path"), *format = find(entry, "format"),
-               *labels = find(entry, "labels");
+               *labels = find(entry, "labels"), *separator = find(entry, "separator");
+    if (separator && !separator->is_string())
+      return wrong(where + ".separator", "a text");
     if (!path || !path->is_string())
       return wrong(where + ".path", "a text");
     if (!format || !format->is_string())
@@ -42,6 +44,7 @@ static Status files(const json &data, const char *key, std::vector<DataFile> &ou
       return wrong(where + ".labels", "a text");
     DataFile file;
     file.path = path->get<std::string>();
+    file.separator = separator ? separator->get<std::string>() : "";
     file.labels = labels ? labels->get<std::string>() : "";
     const auto &name = format->get_ref<const std::string &>();
     if (name == "text")
@@ -96,6 +99,12 @@ StatusOr<DataConfig> DataConfig::fromResolved(const json &spec, const std::strin
       return wrong("data.seed", "an integer");
     config.seed = seed->get<uint64_t>();
   }
+  if (const json *packing = find(data, "packing"))
+    config.packDocuments = *packing == "documents";
+  if (const json *longer = find(data, "long_documents"))
+    config.longDocuments = *longer == "truncate" ? LongDocuments::Truncate
+                           : *longer == "drop"   ? LongDocuments::Drop
+                                                 : LongDocuments::Split;
   if (const json *fraction = find(data, "validation_fraction")) {
     if (!fraction->is_number())
       return wrong("data.validation_fraction", "a number");

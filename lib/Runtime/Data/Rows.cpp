@@ -8,12 +8,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 using namespace dsc;
 
-void dsc::fillEmptyRow(int64_t seq, int32_t *tokens, int32_t *labels) {
-  std::fill_n(tokens, seq, 0);
-  std::fill_n(labels, seq, ignoredLabel);
+void dsc::fillPadding(int64_t count, int32_t *tokens, int32_t *labels, int32_t *positions) {
+  std::fill_n(tokens, count, 0);
+  std::fill_n(labels, count, ignoredLabel);
+  if (positions)
+    std::fill_n(positions, count, -1);
+}
+
+void dsc::fillPositions(int64_t count, int32_t *positions) {
+  if (positions)
+    std::iota(positions, positions + count, 0);
 }
 
 namespace {
@@ -29,7 +37,8 @@ public:
   } // ceil((count - 1) / seq), count >= 2
   int64_t countedTokens() const override { return count - 1; }
 
-  Status fill(int64_t row, int32_t *tokens, int32_t *labels, int64_t &counted) const override {
+  Status fill(int64_t row, int32_t *tokens, int32_t *labels, int64_t &counted,
+              int32_t *positions) const override {
     int64_t start = row * seq, length = std::min(seq, count - 1 - start);
     // Ids start .. start + length: the inputs and one more, read once into both places.
     if (Status status = file->read(begin + start, length, vocabulary, tokens); !status)
@@ -38,18 +47,9 @@ public:
     if (Status status = file->read(begin + start + length, 1, vocabulary, labels + length - 1);
         !status)
       return status;
-    fillEmptyRow(seq - length, tokens + length, labels + length);
+    fillPadding(seq - length, tokens + length, labels + length, nullptr);
+    fillPositions(seq, positions);
     counted += length;
-    return {};
-  }
-
-  Status check() const {
-    std::vector<int32_t> block(size_t{1} << 16);
-    for (int64_t at = 0; at < count; at += static_cast<int64_t>(block.size())) {
-      int64_t length = std::min<int64_t>(static_cast<int64_t>(block.size()), count - at);
-      if (Status status = file->read(begin + at, length, vocabulary, block.data()); !status)
-        return status;
-    }
     return {};
   }
 
@@ -68,7 +68,9 @@ public:
   int64_t rows() const override { return tokenArray.header().shape[0] * batch; }
   int64_t countedTokens() const override { return counted; }
 
-  Status fill(int64_t row, int32_t *tokens, int32_t *labels, int64_t &total) const override {
+  Status fill(int64_t row, int32_t *tokens, int32_t *labels, int64_t &total,
+              int32_t *positions) const override {
+    fillPositions(seq, positions);
     const uint8_t *source = tokenArray.data() + row * (seq + 1) * 4;
     std::memcpy(tokens, source, static_cast<size_t>(seq) * 4);
     if (labelArray)
@@ -94,7 +96,7 @@ public:
     std::vector<int32_t> tokens(static_cast<size_t>(seq)), labels(tokens);
     int64_t total = 0;
     for (int64_t row = 0; row < rows(); ++row)
-      if (Status status = fill(row, tokens.data(), labels.data(), total); !status)
+      if (Status status = fill(row, tokens.data(), labels.data(), total, nullptr); !status)
         return status;
     counted = total;
     return {};
@@ -116,12 +118,12 @@ private:
 };
 } // namespace
 
-static std::string plural(int64_t n, const char *what) {
+std::string dsc::plural(int64_t n, const char *what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-StatusOr<std::unique_ptr<RowSource>>
-dsc::openWindows(const DataConfig &config, const DataFile &file, StreamPart part, double fraction) {
+StatusOr<std::unique_ptr<TokenFile>> dsc::openStream(const DataConfig &config,
+                                                     const DataFile &file) {
   std::string path = joinPath(config.folder, file.path);
   if (file.format == DataFormat::Text && config.vocabulary < byteVocabularySize)
     return inputError("'" + path +
@@ -132,32 +134,59 @@ dsc::openWindows(const DataConfig &config, const DataFile &file, StreamPart part
     return inputError("'" + path + "' holds 16-bit ids, but model.vocab_size is " +
                       std::to_string(config.vocabulary) +
                       ": ids from 65536 on cannot be in it; use a Megatron pair with int32 ids");
-  StatusOr<std::unique_ptr<TokenFile>> opened = TokenFile::open(path, file.format);
+  StatusOr<std::unique_ptr<TokenFile>> opened =
+      TokenFile::open(path, file.format, config.packDocuments ? file.separator : std::string());
   if (!opened)
     return opened.status();
   int64_t tokens = (*opened)->size();
   // Text always has its end-of-text; a file without a byte is no data all the same.
   int64_t content = tokens - (file.format == DataFormat::Text ? 1 : 0);
-  if (content == 0 || tokens < 2)
-    return inputError("'" + path + "' has " + plural(content, "token") +
+  if (content <= 0 || tokens < 2)
+    return inputError("'" + path + "' has " + plural(std::max<int64_t>(content, 0), "token") +
                       ": a window needs at least 2 (one to read, one to predict)");
+  return opened;
+}
+
+Status dsc::checkTokens(const TokenFile &file, const DataConfig &config, DataFormat format,
+                        int64_t begin, int64_t end) {
+  // Bytes always fit a vocabulary of 257; other ids are known only when looked at.
+  if (format == DataFormat::Text || end - begin > fullCheckTokens)
+    return {};
+  std::vector<int32_t> block(size_t{1} << 16);
+  for (int64_t at = begin; at < end; at += static_cast<int64_t>(block.size())) {
+    int64_t length = std::min<int64_t>(static_cast<int64_t>(block.size()), end - at);
+    if (Status status = file.read(at, length, config.vocabulary, block.data()); !status)
+      return status;
+  }
+  return {};
+}
+
+StatusOr<std::unique_ptr<RowSource>>
+dsc::openWindows(const DataConfig &config, const DataFile &file, StreamPart part, double fraction) {
+  StatusOr<std::unique_ptr<TokenFile>> opened = openStream(config, file);
+  if (!opened)
+    return opened.status();
+  int64_t tokens = (*opened)->size();
   int64_t tail = static_cast<int64_t>(std::floor(fraction * static_cast<double>(tokens)));
   int64_t begin = 0, end = tokens;
   if (fraction > 0) {
     (part == StreamPart::Training ? end : begin) = tokens - tail;
     if (end - begin < 2)
-      return inputError("data.validation_fraction " + printShortest(fraction) + " of '" + path +
-                        "' (" + plural(tokens, "token") + ") leaves " +
-                        plural(end - begin, "token") + " for " +
+      return inputError("data.validation_fraction " + printShortest(fraction) + " of '" +
+                        joinPath(config.folder, file.path) + "' (" + plural(tokens, "token") +
+                        ") leaves " + plural(end - begin, "token") + " for " +
                         (part == StreamPart::Training ? "training" : "validation") +
                         ": a window needs at least 2");
   }
-  auto source = std::make_unique<WindowSource>(std::move(*opened), begin, end, config);
-  // Bytes always fit a vocabulary of 257; other ids are known only when looked at.
-  if (file.format != DataFormat::Text && end - begin <= fullCheckTokens)
-    if (Status status = source->check(); !status)
-      return status;
-  return std::unique_ptr<RowSource>(std::move(source));
+  if (Status status = checkTokens(**opened, config, file.format, begin, end); !status)
+    return status;
+  return std::unique_ptr<RowSource>(new WindowSource(std::move(*opened), begin, end, config));
+}
+
+StatusOr<std::unique_ptr<RowSource>> dsc::openRows(const DataConfig &config, const DataFile &file,
+                                                   StreamPart part, double fraction) {
+  return config.packDocuments ? openPacked(config, file, part, fraction)
+                              : openWindows(config, file, part, fraction);
 }
 
 static std::string shapeText(const std::vector<int64_t> &shape) {

@@ -3,6 +3,7 @@
 #include "dsc/Support/File.h"
 #include "dsc/Support/Hash.h"
 #include "dsc/Support/Numbers.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -18,33 +19,70 @@ static Status badToken(const std::string &path, uint64_t offset, const std::stri
 namespace {
 class TextFile : public TokenFile {
 public:
-  explicit TextFile(MappedFile mapped) : file(std::move(mapped)) {
+  TextFile(MappedFile mapped, const std::string &separator) : file(std::move(mapped)) {
     name = file.path();
-    skipped = file.bytes().starts_with("\xef\xbb\xbf") ? 3 : 0;
-    tokens = static_cast<int64_t>(file.size() - skipped) + 1;
+    size_t skipped = file.bytes().starts_with("\xef\xbb\xbf") ? 3 : 0;
+    size_t end = file.size();
+    for (size_t at = skipped; at <= end && !separator.empty();) {
+      size_t found = std::min(file.bytes().find(separator, at), end);
+      add(at, found);
+      at = found + separator.size();
+    }
+    if (separator.empty())
+      add(skipped, end, /*even=*/true);
   }
+
+  std::vector<int64_t> documentEnds() const override {
+    std::vector<int64_t> ends;
+    for (size_t d = 1; d < documents.size(); ++d)
+      ends.push_back(documents[d].token);
+    ends.push_back(tokens);
+    return ends;
+  }
+
   Status read(int64_t begin, int64_t count, int64_t vocabulary, int32_t *out) const override {
-    const uint8_t *bytes = file.data() + skipped;
-    for (int64_t i = 0; i < count; ++i) {
-      out[i] = begin + i == tokens - 1 ? endOfTextId : bytes[begin + i];
-      if (out[i] >= vocabulary)
-        return badToken(name, skipped + static_cast<uint64_t>(begin + i), std::to_string(out[i]),
-                        vocabulary);
+    auto after = std::upper_bound(documents.begin(), documents.end(), begin,
+                                  [](int64_t token, const Document &d) { return token < d.token; });
+    for (auto d = after - 1; count > 0; ++d) {
+      int64_t end = d + 1 == documents.end() ? tokens : d[1].token;
+      for (; begin < end && count > 0; ++begin, --count, ++out) {
+        uint64_t place = d->byte + static_cast<uint64_t>(begin - d->token);
+        *out = begin == end - 1 ? endOfTextId : file.data()[place];
+        if (*out >= vocabulary)
+          return badToken(name, place, std::to_string(*out), vocabulary);
+      }
     }
     return {};
   }
 
 private:
+  /// Where a document starts.
+  struct Document {
+    int64_t token;
+    uint64_t byte;
+  };
+
+  void add(size_t begin, size_t end, bool even = false) {
+    if (begin == end && !even)
+      return;
+    documents.push_back({tokens, begin});
+    tokens += static_cast<int64_t>(end - begin) + 1;
+  }
+
   MappedFile file;
-  size_t skipped;
+  std::vector<Document> documents;
 };
 
 /// Tokens of one fixed type, back to back.
 template <typename Element> class ArrayFile : public TokenFile {
 public:
-  ArrayFile(MappedFile mapped, const std::string &path) : file(std::move(mapped)) {
+  ArrayFile(MappedFile mapped, const std::string &path, std::vector<int64_t> documents)
+      : file(std::move(mapped)), documents(std::move(documents)) {
     name = path;
     tokens = static_cast<int64_t>(file.size() / sizeof(Element));
+  }
+  std::vector<int64_t> documentEnds() const override {
+    return documents.empty() ? TokenFile::documentEnds() : documents;
   }
   Status read(int64_t begin, int64_t count, int64_t vocabulary, int32_t *out) const override {
     for (int64_t i = 0; i < count; ++i) {
@@ -69,12 +107,28 @@ public:
 
 private:
   MappedFile file;
+  std::vector<int64_t> documents; ///< their ends; empty: the whole is one
 };
 } // namespace
 
 template <typename Element>
-static std::unique_ptr<TokenFile> makeArray(MappedFile file, const std::string &path) {
-  return std::make_unique<ArrayFile<Element>>(std::move(file), path);
+static std::unique_ptr<TokenFile> makeArray(MappedFile file, const std::string &path,
+                                            std::vector<int64_t> documents) {
+  return std::make_unique<ArrayFile<Element>>(std::move(file), path, std::move(documents));
+}
+
+/// The token behind each document that has any.
+static std::vector<int64_t> documentEndsOf(const MegatronIndex &index) {
+  std::vector<int64_t> ends;
+  int64_t end = 0;
+  for (size_t d = 1; d < index.documents.size(); ++d) {
+    int64_t before = end;
+    for (int64_t s = index.documents[d - 1]; s < index.documents[d]; ++s)
+      end += index.lengths[static_cast<size_t>(s)];
+    if (end > before)
+      ends.push_back(end);
+  }
+  return ends;
 }
 
 static std::string megatronPrefix(std::string path) {
@@ -94,27 +148,29 @@ static StatusOr<std::unique_ptr<TokenFile>> openMegatron(const std::string &path
   StatusOr<MegatronIndex> index = parseMegatronIndex(idx->bytes(), bin->size(), prefix + ".idx");
   if (!index)
     return index.status();
-  using Make = std::unique_ptr<TokenFile> (*)(MappedFile, const std::string &);
+  using Make =
+      std::unique_ptr<TokenFile> (*)(MappedFile, const std::string &, std::vector<int64_t>);
   static constexpr Make makers[] = {makeArray<uint8_t>, makeArray<int8_t>,  makeArray<int16_t>,
                                     makeArray<int32_t>, makeArray<int64_t>, makeArray<double>,
                                     makeArray<float>,   makeArray<uint16_t>};
-  return makers[index->dtype - 1](std::move(*bin), prefix + ".bin");
+  return makers[index->dtype - 1](std::move(*bin), prefix + ".bin", documentEndsOf(*index));
 }
 
-StatusOr<std::unique_ptr<TokenFile>> TokenFile::open(const std::string &path, DataFormat format) {
+StatusOr<std::unique_ptr<TokenFile>> TokenFile::open(const std::string &path, DataFormat format,
+                                                     const std::string &separator) {
   if (format == DataFormat::Megatron)
     return openMegatron(path);
   StatusOr<MappedFile> file = MappedFile::open(path);
   if (!file)
     return file.status();
   if (format == DataFormat::Text)
-    return std::unique_ptr<TokenFile>(new TextFile(std::move(*file)));
+    return std::unique_ptr<TokenFile>(new TextFile(std::move(*file), separator));
   if (format != DataFormat::Uint16)
     return Status(ErrorCode::Internal, "'" + path + "' is no token stream");
   if (file->size() % 2)
     return inputError("'" + path + "' has " + std::to_string(file->size()) +
                       " bytes, an odd number: expected two bytes for each token (uint16)");
-  return makeArray<uint16_t>(std::move(*file), path);
+  return makeArray<uint16_t>(std::move(*file), path, {});
 }
 
 namespace {

@@ -125,3 +125,19 @@ func.func @kept_positions(%d: tensor<2x8x16xf16>) {
   %y = ds.position_grad %d : (tensor<2x8x16xf16>) -> tensor<32x16xf16>
   return
 }
+
+// -----
+
+func.func @places_shape(%i: tensor<2x8xi32>, %t: tensor<256x16xf32>, %p: tensor<32x16xf32>, %q: tensor<2x7xi32>) {
+  // expected-error @below {{'ds.embedding' op M7: position_ids is [2, 7], expected [2, 8]}}
+  %y = ds.embedding %i, %t positions %p at %q : tensor<2x8xi32>, tensor<256x16xf32> positions tensor<32x16xf32> at tensor<2x7xi32> -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @places_alone(%i: tensor<2x8xi32>, %t: tensor<256x16xf32>) {
+  // expected-error @below {{'ds.embedding' op M7: position_ids without positions}}
+  %y = ds.embedding %i, %t at %i : tensor<2x8xi32>, tensor<256x16xf32> at tensor<2x8xi32> -> tensor<2x8x16xf32>
+  return
+}

@@ -14,3 +14,10 @@ func.func @embedding(%ids: tensor<2x8xi32>, %t: tensor<256x16xf32>, %p: tensor<3
   %4 = ds.position_grad %1 : (tensor<2x8x16xf32>) -> tensor<32x16xf32>
   return %4 : tensor<32x16xf32>
 }
+
+// CHECK-LABEL: func.func @places
+// CHECK: ds.embedding %{{.*}}, %{{.*}} positions %{{.*}} at %{{.*}} : tensor<2x8xi32>, tensor<256x16xf32> positions tensor<32x16xf32> at tensor<2x8xi32> -> tensor<2x8x16xf32>
+func.func @places(%ids: tensor<2x8xi32>, %t: tensor<256x16xf32>, %p: tensor<32x16xf32>) -> tensor<2x8x16xf32> {
+  %0 = ds.embedding %ids, %t positions %p at %ids : tensor<2x8xi32>, tensor<256x16xf32> positions tensor<32x16xf32> at tensor<2x8xi32> -> tensor<2x8x16xf32>
+  return %0 : tensor<2x8x16xf32>
+}

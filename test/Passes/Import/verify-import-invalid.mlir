@@ -1,7 +1,7 @@
 // RUN: ds-opt %s --split-input-file --verify-diagnostics --ds-verify-import
 
 ds.variable parameter @w : tensor<16x4xf32> = zeros
-// expected-error @below {{'func.func' op I1: expected @train, @evaluate or @logits}}
+// expected-error @below {{'func.func' op I1: expected @train, @evaluate, @logits, @prefill or @decode}}
 func.func @step(%tokens: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
   %w = ds.read @w : tensor<16x4xf32>
   %count = ds.count %labels : (tensor<2x8xi32>) -> tensor<f64>
@@ -120,5 +120,22 @@ func.func @train(%tokens: tensor<2x8xi32>, %labels: tensor<2x8xi32>) {
   %count = ds.count %labels : (tensor<2x8xi32>) -> tensor<f64>
   ds.report "loss", %count : tensor<f64>
   ds.report "tokens", %count : tensor<f64>
+  return
+}
+
+// -----
+
+ds.variable parameter @w : tensor<16x4xf32> = zeros
+func.func @prefill(%tokens: tensor<1x8xi32>, %ids: tensor<1x8xi32>, %rows: tensor<1xi32>) {
+  %w = ds.read @w : tensor<16x4xf32>
+  // expected-error @below {{'ds.assign' op I2: a forward program changes nothing}}
+  ds.assign @w, %w : tensor<16x4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op I4: no 'logits' is reported}}
+func.func @decode(%tokens: tensor<2x1xi32>, %ids: tensor<2x1xi32>, %rows: tensor<2xi32>) {
   return
 }

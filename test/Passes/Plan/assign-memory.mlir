@@ -66,3 +66,36 @@ plan.program @evaluate {
   %z = plan.buffer "z" output : memref<1024xf32>
   plan.launch @add(%x, %y, %z) "add" : memref<1024xf32>, memref<1024xf32>, memref<1024xf32>
 }
+
+// -----
+
+// Caches have the same bytes in the programs that use them, over those of a program that does not.
+plan.kernel @relu results [1] {
+^bb0(%a: tensor<2000xf32>, %b: tensor<2000xf32>):
+  %0 = ds.activation relu %a : (tensor<2000xf32>) -> tensor<2000xf32>
+}
+// CHECK-LABEL: plan.program @evaluate {
+plan.program @evaluate {
+  // CHECK: plan.buffer "y" output at 12288
+  %w = plan.buffer "w" parameter : memref<2000xf32>
+  %y = plan.buffer "y" output : memref<2000xf32>
+  plan.launch @relu(%w, %y) "y" : memref<2000xf32>, memref<2000xf32>
+}
+// CHECK-LABEL: plan.program @prefill {
+plan.program @prefill {
+  // CHECK: plan.buffer "keys" cache at 12288
+  %w = plan.buffer "w" parameter : memref<2000xf32>
+  %k = plan.buffer "keys" cache : memref<2000xf32>
+  plan.launch @relu(%w, %k) "k" : memref<2000xf32>, memref<2000xf32>
+}
+// CHECK-LABEL: plan.program @decode {
+plan.program @decode {
+  // CHECK: plan.buffer "values" cache at 20608
+  // CHECK-NEXT: plan.buffer "keys" cache at 12288
+  // CHECK-NEXT: plan.buffer "z" output at 32768
+  %v = plan.buffer "values" cache : memref<2000xf32>
+  %k = plan.buffer "keys" cache : memref<2000xf32>
+  %z = plan.buffer "z" output : memref<2000xf32>
+  plan.launch @relu(%k, %v) "v" : memref<2000xf32>, memref<2000xf32>
+  plan.launch @relu(%v, %z) "z" : memref<2000xf32>, memref<2000xf32>
+}

@@ -306,3 +306,32 @@ TEST(Matmul, ImagesAreDeterministic) {
 }
 
 } // namespace
+
+// Few rows are multiplied without packing: the same bits as in a tall product.
+TEST(Matmul, FewRowsGiveTheBitsOfMany) {
+  constexpr int64_t tall = 20;
+  for (auto [rows, k, n] : {std::tuple<int64_t, int64_t, int64_t>(1, 7, 3),
+                            {4, 128, 384},
+                            {4, 300, 70},
+                            {8, 513, 33},
+                            {3, 64, 257}})
+    for (bool transposed : {false, true}) {
+      auto product = [&, n = n, k = k](int64_t m) {
+        std::string weight = transposed ? tensor(n, k) : tensor(k, n);
+        return Case("%x: " + tensor(m, k) + ", %w: " + weight,
+                    "%y = ds.linear %x, %w" + std::string(transposed ? " {transpose_weight}" : "") +
+                        " : " + tensor(m, k) + ", " + weight + " -> " + tensor(m, n),
+                    nativeTarget());
+      };
+      Case few = product(rows), many = product(tall);
+      ASSERT_TRUE(few.runner && many.runner);
+      for (int64_t i = 0; i < k * n; ++i)
+        many.memory[1].as<float>()[i] = few.at(1)[i];
+      for (int64_t i = 0; i < rows * k; ++i)
+        many.memory[0].as<float>()[i] = few.at(0)[i];
+      few.runner->run(few.arguments, 2);
+      many.runner->run(many.arguments, 1);
+      EXPECT_EQ(std::memcmp(few.result(0), many.result(0), rows * n * sizeof(float)), 0)
+          << rows << "x" << k << "x" << n << (transposed ? " transposed" : "");
+    }
+}

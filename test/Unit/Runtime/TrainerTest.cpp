@@ -1,6 +1,7 @@
 //===- TrainerTest.cpp - whole runs of the small plan ----------------------===//
 #include "dsc/Runtime/Core/Trainer.h"
 #include "TestPlan.h"
+#include "dsc/Runtime/Core/Generate.h"
 #include "dsc/Runtime/Core/Inference.h"
 #include "dsc/Runtime/Data/Npy.h"
 #include "dsc/Support/Hash.h"

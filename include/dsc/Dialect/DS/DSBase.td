@@ -20,7 +20,8 @@ def DS_Dialect : Dialect {
   let description = [{
     Value semantics on ranked tensors with static shapes. A module holds `ds.variable` symbols (parameters,
     optimizer state, counters), `ds.hyperparameter` symbols (scalars that may change without compiling
-    again) and one `func.func` a program: `@train`, `@evaluate`, `@logits`. Each layer of the network is a
+    again) and one `func.func` a program: `@train`, `@evaluate`, `@logits`,
+    `@prefill`, `@decode`. Each layer of the network is a
     `ds.block` region. Row-major layout; `f32` until `ds-mixed-precision`, which stores in two bytes what the rule of
     `ds.cast` allows; scalars of the training loop are `tensor<f64>`.
   }];
@@ -41,7 +42,8 @@ def DS_Role : I32EnumAttr<"Role", "what a variable is for", [
     I32EnumAttrCase<"Counter", 2, "counter">,
     I32EnumAttrCase<"WorkingCopy", 3, "working_copy">,
     I32EnumAttrCase<"StepState", 4, "step_state">,
-    I32EnumAttrCase<"Window", 5, "window">]> {
+    I32EnumAttrCase<"Window", 5, "window">,
+    I32EnumAttrCase<"Cache", 6, "cache">]> {
   let cppNamespace = "::dsc::ds";
 }
 
@@ -100,6 +102,7 @@ defvar HasFlops = DeclareOpInterfaceMethods<CostOpInterface, ["flops"]>;
 defvar HasTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead"]>;
 defvar NoTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead", "bytesWritten"]>;
 defvar MayOverwrite = DeclareOpInterfaceMethods<InPlaceOpInterface, ["inPlaceOperand"]>;
+defvar KeepsOperand = DeclareOpInterfaceMethods<InPlaceOpInterface, ["inPlaceOperand", "mustAlias"]>;
 defvar Accumulates = DeclareOpInterfaceMethods<InPlaceOpInterface,
                                                ["inPlaceOperand", "mustAlias", "accumulateOnto"]>;
 

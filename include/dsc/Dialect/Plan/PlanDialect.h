@@ -19,10 +19,11 @@ namespace dsc::plan {
 /// Bytes of a memref or tensor of static shape without gaps.
 int64_t byteSize(mlir::ShapedType type);
 
-/// True for kinds whose buffers are the same bytes in all programs.
+/// True for kinds whose buffers are the same bytes in all programs that have them. Those of a cache
+/// may hold anything else while other programs run.
 inline bool livesAcrossPrograms(BufferKind kind) {
   return kind <= BufferKind::Hyperparameter || kind == BufferKind::WorkingCopy ||
-         kind == BufferKind::StepState || kind == BufferKind::Window;
+         kind == BufferKind::StepState || kind == BufferKind::Window || kind == BufferKind::Cache;
 }
 
 /// True for variables that only an applied update changes: nothing is written to them before the

@@ -31,7 +31,8 @@ def Plan_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
     I32EnumAttrCase<"Activation", 7, "activation">,
     I32EnumAttrCase<"WorkingCopy", 8, "working_copy">,
     I32EnumAttrCase<"StepState", 9, "step_state">,
-    I32EnumAttrCase<"Window", 10, "window">]> {
+    I32EnumAttrCase<"Window", 10, "window">,
+    I32EnumAttrCase<"Cache", 11, "cache">]> {
   let cppNamespace = "::dsc::plan";
 }
 

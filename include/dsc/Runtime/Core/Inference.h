@@ -1,9 +1,10 @@
-//===- Inference.h - logits and text from trained weights ------------------===//
+//===- Inference.h - logits from trained weights ---------------------------===//
 #ifndef DSC_RUNTIME_CORE_INFERENCE_H
 #define DSC_RUNTIME_CORE_INFERENCE_H
 
 #include "dsc/Runtime/Core/Session.h"
 #include <span>
+#include <vector>
 
 namespace dsc {
 
@@ -28,20 +29,51 @@ private:
   int64_t positions = 0, entries = 0;
 };
 
-/// dsrun PLAN --logits=OUT --input=IDS: ids [n] or [rows, n] of int32 or int64 to float32 [n, V] or
-/// [rows, n, V].
-Status writeLogits(Session &session, const std::string &idsPath, const std::string &outPath);
+/// A program's row of the caches: tokens one after the other, each with the logits after it.
+/// Programs `prefill`, which takes many tokens of one row and gives no logits, and `decode`, which
+/// takes one token of each row.
+class CachedProgram {
+public:
+  static StatusOr<CachedProgram> open(Executor &executor);
+  /// Whether the plan has caches.
+  static bool exists(const Executor &executor);
 
-struct GenerateOptions {
-  std::string prompt;
-  int64_t newTokens = 200;
-  double temperature = 0.8;
-  uint64_t seed = 1;
+  int64_t rows() const { return cacheRows; }
+  int64_t length() const { return positions; } ///< tokens that fit in a row
+  int64_t vocabulary() const { return entries; }
+
+  /// The row is empty again.
+  void clear(int64_t row) { used[static_cast<size_t>(row)] = 0; }
+  /// Tokens that the row holds.
+  int64_t held(int64_t row) const { return used[static_cast<size_t>(row)]; }
+  /// Appends `ids` to the row; together with what it holds at most length().
+  void prefill(int64_t row, std::span<const int32_t> ids);
+  /// Appends ids[r] to row r; -1 leaves a row as it is.
+  void decode(std::span<const int32_t> ids);
+  /// After decode: logits after the token of a row, [vocabulary()].
+  std::span<const float> logits(int64_t row) const {
+    return {logitsAt + row * entries, static_cast<size_t>(entries)};
+  }
+
+private:
+  struct Inputs {
+    size_t program = 0;
+    int32_t *tokens = nullptr, *positions = nullptr, *rows = nullptr;
+    int64_t samples = 0, count = 0; ///< tokens are [samples, count]
+  };
+  static Status openInputs(Executor &executor, const char *name, Inputs &inputs);
+
+  Executor *executor = nullptr;
+  Inputs prefilling, decoding;
+  const float *logitsAt = nullptr;
+  int64_t cacheRows = 0, positions = 0, entries = 0;
+  std::vector<int64_t> used;
 };
 
-/// dsrun PLAN --generate=PROMPT: prints the prompt and what follows to stdout as it comes, until
-/// end-of-text, `newTokens` or a signal. Byte vocabulary only.
-Status generate(Session &session, const GenerateOptions &options);
+/// dsrun PLAN --logits=OUT --input=IDS: ids [n] or [rows, n] of int32 or int64 to float32 [n, V] or
+/// [rows, n, V]. `cached`: token by token, through the caches.
+Status writeLogits(Session &session, const std::string &idsPath, const std::string &outPath,
+                   bool cached = false);
 
 } // namespace dsc
 

@@ -20,6 +20,8 @@ public:
   /// Where the window goes, [batch, seq] each; run() leaves them as they are.
   int32_t *tokens() { return theTokens.data(); }
   int32_t *labels() { return theLabels.data(); }
+  /// Null where no program takes them.
+  int32_t *positions() { return thePositions.empty() ? nullptr : thePositions.data(); }
 
   /// Runs all programs in order. Takes nothing from the heap.
   Outcome run();
@@ -43,7 +45,7 @@ private:
   struct Row {
     size_t program;
     int64_t times, elements; ///< of tokens or labels that one run takes
-    int32_t *tokens = nullptr, *labels = nullptr;
+    int32_t *tokens = nullptr, *labels = nullptr, *positions = nullptr;
   };
 
   explicit TrainingStep(Executor &executor) : executor(&executor) {}
@@ -54,7 +56,7 @@ private:
 
   Executor *executor;
   std::vector<Row> rows;
-  std::vector<int32_t> theTokens, theLabels;
+  std::vector<int32_t> theTokens, theLabels, thePositions;
   const std::byte *lossAt = nullptr, *countAt = nullptr, *normAt = nullptr, *rateAt = nullptr,
                   *scaleAt = nullptr;
 };

@@ -13,6 +13,12 @@
 //     swap order[i], order[(r (i+1)) div 2^64]
 // A batch never spans epochs: the last of an epoch is filled with rows that are not counted.
 //
+// Packed documents (data.packing): windows hold whole documents instead, as many as follow each
+// other and fit T tokens; positions start anew in each, the pair from one document to the next is
+// no label, and the rest of a window is padding: input 0, label -100, position -1. A document of
+// more than T tokens is cut into pieces of T (each pair of its tokens is still counted once), cut
+// off, or left out.
+//
 // Replay: row r of the array is batch r, in that order, once.
 #ifndef DSC_RUNTIME_DATA_BATCHSTREAM_H
 #define DSC_RUNTIME_DATA_BATCHSTREAM_H
@@ -37,6 +43,8 @@ struct DataConfig {
   int64_t microBatch = 1;        ///< rows of a micro-batch, which evaluation streams give at a time
   int64_t seq = 0, vocabulary = 0;
   uint64_t seed = 1234;
+  bool packDocuments = false;
+  LongDocuments longDocuments = LongDocuments::Split;
   std::string folder; ///< relative paths start here
 
   /// Whether ids of the validation data below 256 stand for one byte of text and all others for
@@ -62,8 +70,13 @@ public:
   static StatusOr<std::unique_ptr<BatchStream>> open(const DataConfig &config);
 
   /// Fills tokens and labels, [batch, seq] each, and the number of labels that count.
-  /// At the end of a replay: error (Input) that names rows and steps.
-  virtual Status next(int32_t *tokens, int32_t *labels, int64_t &counted) = 0;
+  /// `positions`, if not null, [batch, seq] too: the place of each token in its document, 0, 1, ...
+  /// in a window that is not packed; -1 is padding. At the end of a replay: error (Input) that
+  /// names rows and steps.
+  virtual Status next(int32_t *tokens, int32_t *labels, int64_t &counted,
+                      int32_t *positions = nullptr) = 0;
+  /// What is to be said about the files: documents that were too long.
+  virtual std::vector<std::string> notes() const { return {}; }
 
   virtual StreamPosition position() const = 0;
   virtual void seek(StreamPosition position) = 0;
@@ -90,7 +103,8 @@ public:
 
   virtual void rewind() = 0;
   /// False when all were given. `counted` is the number of labels that count.
-  virtual StatusOr<bool> next(int32_t *tokens, int32_t *labels, int64_t &counted) = 0;
+  virtual StatusOr<bool> next(int32_t *tokens, int32_t *labels, int64_t &counted,
+                              int32_t *positions = nullptr) = 0;
   /// Batches over all ranks, and labels that will be counted in them (0 for replay, where it is
   /// unknown).
   virtual int64_t batches() const = 0;

@@ -25,12 +25,17 @@ public:
   /// `format` is not Replay. text: ids are the file's bytes as they are (line ends, blank lines and
   /// bytes that are no UTF-8 alike; one byte-order mark at the start is left out), then
   /// endOfTextId. megatron: `path` is the common prefix, the .bin or the .idx. uint16: two bytes a
-  /// token, little endian.
-  static StatusOr<std::unique_ptr<TokenFile>> open(const std::string &path, DataFormat format);
+  /// token, little endian. A text with a `separator` is a document between each two of them, each
+  /// with an endOfTextId of its own; separators are no tokens, nor are empty documents.
+  static StatusOr<std::unique_ptr<TokenFile>> open(const std::string &path, DataFormat format,
+                                                   const std::string &separator = {});
 
   /// Tokens in the stream.
   int64_t size() const { return tokens; }
   const std::string &path() const { return name; }
+  /// The token behind each document, rising up to size(): those of a Megatron index, those between
+  /// separators, else one. Documents without a token do not count.
+  virtual std::vector<int64_t> documentEnds() const { return {tokens}; }
   /// Copies tokens [begin, begin + count), which lie inside the stream. Error with file, byte
   /// offset and id when an id is negative or not below `vocabulary`.
   virtual Status read(int64_t begin, int64_t count, int64_t vocabulary, int32_t *out) const = 0;

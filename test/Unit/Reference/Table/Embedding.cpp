@@ -21,7 +21,9 @@ std::vector<OpRow> dsc::optable::embeddingRows() {
       for (int64_t i = 0; i < result.count(); ++i) {
         int64_t token = i / in[1].columns(), c = i % in[1].columns();
         result[i] = in[1].row(static_cast<int64_t>(in[0][token]))[c];
-        if (in.size() > 2)
+        if (in.size() > 3)
+          result[i] += in[3][token] < 0 ? 0 : in[2].row(static_cast<int64_t>(in[3][token]))[c];
+        else if (in.size() > 2)
           result[i] += in[2].row(token % in[0].columns())[c];
       }
       return {result};
@@ -39,6 +41,16 @@ std::vector<OpRow> dsc::optable::embeddingRows() {
          .results = {rows},
          .text = "ds.embedding $0, $1 positions $2 : #0, #1 positions #2 -> @0",
          .fills = {{0, fill}},
+         .expected = lookUp,
+         .roundings = 1});
+    // Positions over the whole table, one in four of them padding.
+    Fill places{.low = 0, .high = std::stod(s.positions), .uncounted = 4};
+    embedding.cases.push_back(
+        {.label = "places_" + size,
+         .operands = {ids, table, positions, ids},
+         .results = {rows},
+         .text = "ds.embedding $0, $1 positions $2 at $3 : #0, #1 positions #2 at #3 -> @0",
+         .fills = {{0, fill}, {3, places}},
          .expected = lookUp,
          .roundings = 1});
     // Every row of the table looks for its tokens: the other way round than the reference.
@@ -62,6 +74,14 @@ std::vector<OpRow> dsc::optable::embeddingRows() {
                           .results = {table},
                           .text = "ds.embedding_grad $0, $1 : #0, #1 -> @0",
                           .fills = {{1, fill}},
+                          .expected = expected,
+                          .roundings = terms});
+    Fill some{.low = 0, .high = std::stod(s.vocabulary), .uncounted = 3};
+    grad.cases.push_back({.label = "negative_" + size,
+                          .operands = {rows, ids},
+                          .results = {table},
+                          .text = "ds.embedding_grad $0, $1 : #0, #1 -> @0",
+                          .fills = {{1, some}},
                           .expected = expected,
                           .roundings = terms});
     grad.cases.push_back({.label = "init_" + size,

@@ -4,12 +4,13 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_EmbeddingOp : DS_ComputeOp<"embedding", [Differentiable, HasFlops, HasTraffic]> {
+def DS_EmbeddingOp : DS_ComputeOp<"embedding", [AttrSizedOperandSegments, Differentiable, HasFlops, HasTraffic]> {
   let summary = "Rows of a table, plus a row for each position";
   let description = [{
         result[b, t, :] = table[ids[b, t], :] + positions[t, :]
 
-    `positions` is optional. Ids are checked when the data is read: 0 <= id < rows of `table`. One rounding an
+    `positions` is optional. With `position_ids`, row `position_ids[b, t]` of `positions` stands in place of row t, and
+    nothing is added to a token at -1, which is padding. Ids are checked when the data is read: 0 <= id < rows of `table`. One rounding an
     element. Samples, positions in the sequence and d shard freely; a cut of the table's rows leaves partial sums
     (rows that are elsewhere count as zero). Saved for backward: `ids`.
 
@@ -23,12 +24,14 @@ def DS_EmbeddingOp : DS_ComputeOp<"embedding", [Differentiable, HasFlops, HasTra
     - M1: `ids` is [b, t]; `result` is [b, t, d].
     - M2: tables are [rows, d]; `positions` has at least t rows.
     - M3: element types as `ds.cast` says.
+    - M7: `position_ids` is [b, t] and there only with `positions`.
   }];
-  let arguments = (ins DS_Ids:$ids, DS_Tensor:$table, Optional<DS_Tensor>:$positions);
+  let arguments = (ins DS_Ids:$ids, DS_Tensor:$table, Optional<DS_Tensor>:$positions,
+                       Optional<DS_Ids>:$position_ids);
   let results = (outs DS_Tensor:$result);
   let assemblyFormat = [{
-    $ids `,` $table (`positions` $positions^)? attr-dict
-    `:` type($ids) `,` type($table) (`positions` type($positions)^)? `->` type($result)
+    $ids `,` $table (`positions` $positions^)? (`at` $position_ids^)? attr-dict
+    `:` type($ids) `,` type($table) (`positions` type($positions)^)? (`at` type($position_ids)^)? `->` type($result)
   }];
 }
 
@@ -37,7 +40,7 @@ def DS_EmbeddingGradOp : DS_ComputeOp<"embedding_grad", [NotDifferentiable, HasF
   let description = [{
         result[v, :] = init[v, :] + sum_{(b, t): ids[b, t] = v} gradient[b, t, :]        in order of (b, t)
 
-    `init`, if present, is what the rows are added to, in place: for a tied table the weight gradient of the head.
+    A negative id has no row: its gradient goes nowhere. `init`, if present, is what the rows are added to, in place: for a tied table the weight gradient of the head.
     d shards freely, and so do the table's rows; a cut of samples or positions leaves partial sums.
 
     Created by `ds-differentiate`; lowered by `ds-to-plan`.

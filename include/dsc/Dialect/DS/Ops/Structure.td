@@ -13,7 +13,9 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
     `<optimizer>.<slot>.<parameter>`, such as `adam.m.wte.weight`; the counter of applied updates `updates`.
     Roles say when a value moves: `parameter`, `optimizer_state` and `counter` with applied updates only, so they are
     assigned after the guard; `step_state` (loss scale, number of steps) with every step, skipped or not;
-    `window` (sums of gradients, the count) within a step, from program to program, and means nothing after it.
+    `window` (sums of gradients, the count) within a step, from program to program, and means nothing after it;
+    `cache` (keys and values of generation) from program to program among those that use it: all others may have
+    their bytes.
     `decay` marks members of the weight-decay group. A `frozen` parameter is never changed: it gets no gradient and
     no optimizer state. `group` is the index of the entry of `train.param_groups` whose learning rate and decay
     hold, -1 for none. `stddev` belongs to the `normal` initialiser:
