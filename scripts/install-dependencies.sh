@@ -17,6 +17,7 @@ packages=(
   python3                              # lit, and scripts that replay the data order
   strace                               # tests end a save at each of its system calls
   bible-kjv                            # text of the example
+  fortunes                             # texts that the fine-tuning example goes on to
 )
 
 missing=()

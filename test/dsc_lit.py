@@ -1,8 +1,8 @@
 """What the suites share: where programs are found, substitutions, and the features a test may ask for.
 
 Features for REQUIRES and UNSUPPORTED: `fuzzers`, `sanitized`, `bible` (the program that prints the King James text), `chromium`,
-`strace` (and that it may trace here), `mount` (a tmpfs in a namespace of one's own), and one `cpu-<flag>` for each
-instruction set extension of this machine, named as in /proc/cpuinfo.
+`fortunes` (its texts), `strace` (and that it may trace here), `mount` (a tmpfs in a namespace of one's own), and one
+`cpu-<flag>` for each instruction set extension of this machine, named as in /proc/cpuinfo.
 """
 import os
 import shutil
@@ -29,6 +29,8 @@ def setup(config):
     for program in ("bible", "chromium"):
         if shutil.which(program):
             config.available_features.add(program)
+    if os.path.isdir("/usr/share/games/fortunes"):
+        config.available_features.add("fortunes")
     if shutil.which("strace") and not subprocess.run(
             ["strace", "-f", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode:
         config.available_features.add("strace")
