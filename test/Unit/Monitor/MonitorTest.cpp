@@ -168,11 +168,11 @@ TEST(Progress, MegatronsFieldsInMegatronsOrder) {
   r.evalLoss = 0;
   EXPECT_EQ(megatronEvaluation(r),
             "-------------------------------------------------------------------------------------"
-            "-----\n"
+            "--------\n"
             " validation loss at iteration 7 | lm loss value: 0.000000E+00 | lm loss PPL: "
             "1.000000E+00 | \n"
             "-------------------------------------------------------------------------------------"
-            "-----\n");
+            "--------\n");
 }
 
 TEST(Progress, MegatronsLineComesEveryStep) {
