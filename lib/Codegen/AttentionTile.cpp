@@ -200,7 +200,7 @@ Value KeyRange::isToken(KernelBuilder &b, Value first, int64_t vector) const {
 
 Value KeyRange::mask(KernelBuilder &b, Value first, int64_t vector, Value key) const {
   Value allowed = causalMask(b, first, vector, key);
-  if (!packed)
+  if (DSC_FAULT(87, !packed, true))
     return allowed;
   // first + lane - position <= key
   Value distance = b.broadcast(b.convert(b.sub(key, first), b.builder().getI32Type()), b.lanes());

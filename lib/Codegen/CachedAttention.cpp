@@ -7,6 +7,7 @@
 #include "Generators.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -87,7 +88,7 @@ void CachedKernel::emitItem(KernelBuilder &b, Value item) {
     b.ifElse(
         b.less(b.index(-1), place),
         [&] {
-          emitQuery(b, token, b.add(place, b.index(1)));
+          emitQuery(b, token, DSC_FAULT(88, b.add(place, b.index(1)), b.max(place, b.index(1))));
           return Carried{};
         },
         [&] {

@@ -1,6 +1,7 @@
 //===- ThinProduct.cpp - products of a few rows ----------------------------===//
 #include "ThinProduct.h"
 #include "AttentionTile.h" // transpose
+#include "dsc/Support/Fault.h"
 
 using namespace mlir;
 using namespace dsc;
@@ -47,7 +48,7 @@ void ThinEmitter::emit() {
   Value whole = b.sub(high, b.rem(high, b.index(width)));
   if (shape.n >= width)
     b.forRange(low, whole, width, [&](Value column) { emitTile(column, width); });
-  if (edge)
+  if (DSC_FAULT(89, edge, 0))
     b.ifThen(b.less(whole, high), [&] { emitTile(whole, edge); });
 }
 

@@ -3,6 +3,7 @@
 // token looks like: an end-of-text inside a document cuts nothing, and one that is missing joins
 // nothing.
 #include "Rows.h"
+#include "dsc/Support/Fault.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
@@ -55,7 +56,7 @@ public:
                 file->read(piece.begin + piece.length, 1, vocabulary, label + piece.length - 1);
             !status)
           return status;
-      fillPositions(piece.length, positions ? positions + used : nullptr);
+      fillPositions(piece.length, positions ? positions + DSC_FAULT(90, used, 0) : nullptr);
       used += piece.length;
       total += piece.counted();
     }
