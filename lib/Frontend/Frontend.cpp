@@ -78,6 +78,10 @@ static SpecResult readSource(const SourceFile &source, const std::string &folder
       Resolver resolver(*root, spec, errors, warnings, options);
       resolver.resolve();
       result.values = resolver.provenance();
+      for (const auto &[path, where] : resolver.judgedLater) {
+        DiagnosticList place;
+        result.places[path] = place.error(where, "");
+      }
       if (errors.empty()) {
         result.spec = std::move(spec);
         collectSections(*root, "", result.sections); // known ones alone, so they are few

@@ -10,6 +10,7 @@ void Resolver::resolveTrain() {
   resolvePrecision();
   resolveClipping();
   resolveLossScaling();
+  resolveRecompute();
   spec.train.seed = seed("train.seed").value;
   text("train.reproducible");
   resolveOptimizer();

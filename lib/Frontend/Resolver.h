@@ -25,6 +25,8 @@ public:
            const ReadOptions &options)
       : root(root), spec(spec), errors(errors), warnings(warnings), options(options) {}
   void resolve();
+  /// Places of values that only a later phase can judge, without a message yet.
+  std::map<std::string, Location> judgedLater;
   /// Everything recorded, in the order of the table.
   std::vector<Provenance> provenance() const;
 
@@ -76,6 +78,9 @@ private:
   void resolveBatch();
   void resolvePrecision();
   void resolveLossScaling();
+  void resolveRecompute();
+  void resolveRecomputeBlocks(const JsonNode &list);
+  int64_t bytes(const JsonNode &node, std::string_view path);
   void resolveLength();
   void resolveOptimizer();
   void belongs(std::string_view section, const std::string &type);

@@ -261,6 +261,26 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
                .fallback = "false",
                .inferred = "on with train.fp16",
                .doc = "Scales the loss, as the keys of `train.fp16` say, in any precision."});
+  t.push_back({.path = "train.recompute",
+               .types = TString | TList,
+               .fallback = "\"none\"",
+               .choices = {"none", "selective", "full", "auto"},
+               .doc = "What the backward pass computes again instead of keeping it, with the same "
+                      "bits: nothing, the attention core of each block, blocks whole, or as little "
+                      "as fits `memory_budget`. A list of block numbers: those, whole."});
+  t.push_back({.path = "train.recompute[]",
+               .types = TInteger,
+               .min = 0,
+               .max = 1 << 20,
+               .doc = "Number of a block, from 0."});
+  t.push_back({.path = "train.memory_budget",
+               .types = TInteger | TString,
+               .inferred = "there is no limit",
+               .min = 1,
+               .max = 1e18,
+               .unit = "bytes",
+               .doc = "With `recompute` \"auto\": most bytes of the arena (all memory that "
+                      "`--dry-run` lists but workspaces), or a text such as `\"1.5 GiB\"`."});
   t.push_back({.path = "train.steps",
                .types = TInteger,
                .inferred = "rows of a replay file",

@@ -4,6 +4,7 @@
 #include "dsc/Frontend/Spec.h"
 #include "dsc/Passes/Import.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Passes/Recompute.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -93,8 +94,19 @@ void dsc::buildPrecisionPipeline(OpPassManager &passes, const PrecisionOptions &
   passes.addPass(createDsVerifyPrecision());
 }
 
+void LoweringOptions::setRecompute(const RecomputeChoice &choice) {
+  for (const std::string &label : choice.full)
+    recomputeFull.push_back(label);
+  for (const std::string &label : choice.selective)
+    recomputeSelective.push_back(label);
+}
+
 void dsc::buildLoweringPipeline(OpPassManager &passes, const LoweringOptions &options) {
   passes.addPass(createDsFuse());
+  DsRecomputeOptions recompute;
+  recompute.full.assign(options.recomputeFull.begin(), options.recomputeFull.end());
+  recompute.selective.assign(options.recomputeSelective.begin(), options.recomputeSelective.end());
+  passes.addPass(createDsRecompute(recompute));
   passes.addPass(createDsInlineBlocks());
   DsTileHeadOptions head;
   head.blockBytes = options.blockBytes;

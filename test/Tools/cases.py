@@ -57,6 +57,7 @@ CASES = {
     "LR-04": "the rate rises again after the end",
     "LR-05": "the cosine runs over all steps, not those after warm-up",
     "LR-10": "the number of updates is rounded down, or each epoch starts a window",
+    "DR-03": "recomputation draws a fresh mask, so the gradient belongs to another sample",
     "DR-06": "forward and backward draw different masks",
     "DR-07": "resuming loses the generator's position; p = 1 divides by 0",
     "LS-03": "the smoothing mass is spread over another number of classes",

@@ -7,6 +7,7 @@
 #include "dsc/Passes/Import.h"
 #include "dsc/Passes/Pipelines.h"
 #include "dsc/Passes/PlanSummary.h"
+#include "dsc/Passes/Recompute.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Numbers.h"
 #include "mlir/IR/Diagnostics.h"
@@ -25,7 +26,7 @@ namespace {
 struct PhaseEntry {
   Phase phase;
   const char *name;
-  std::function<void(OpPassManager &, const Spec &)> build;
+  std::function<void(OpPassManager &, const Spec &, const RecomputeChoice &)> build;
 };
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
@@ -35,25 +36,30 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 static std::vector<PhaseEntry> phases() {
   return {{Phase::Import, "import",
-           [](OpPassManager &passes, const Spec &) { buildImportPipeline(passes); }},
+           [](OpPassManager &passes, const Spec &, const RecomputeChoice &) {
+             buildImportPipeline(passes);
+           }},
           {Phase::Training, "training",
-           [](OpPassManager &passes, const Spec &spec) {
+           [](OpPassManager &passes, const Spec &spec, const RecomputeChoice &) {
              TrainingOptions options;
              setTrainingOptions(spec, options);
              buildTrainingPipeline(passes, options);
            }},
           {Phase::Precision, "precision",
-           [](OpPassManager &passes, const Spec &spec) {
+           [](OpPassManager &passes, const Spec &spec, const RecomputeChoice &) {
              PrecisionOptions options;
              setPrecisionOptions(spec, options);
              buildPrecisionPipeline(passes, options);
            }},
           {Phase::Lowering, "lowering",
-           [](OpPassManager &passes, const Spec &) {
-             buildLoweringPipeline(passes, LoweringOptions());
+           [](OpPassManager &passes, const Spec &, const RecomputeChoice &recompute) {
+             LoweringOptions options;
+             options.setRecompute(recompute);
+             buildLoweringPipeline(passes, options);
            }},
-          {Phase::Plan, "plan",
-           [](OpPassManager &passes, const Spec &) { buildPlanPipeline(passes); }}};
+          {Phase::Plan, "plan", [](OpPassManager &passes, const Spec &, const RecomputeChoice &) {
+             buildPlanPipeline(passes);
+           }}};
 }
 
 std::string dsc::printPipeline() {
@@ -69,7 +75,7 @@ std::string dsc::printPipeline() {
     if (phase.phase == Phase::Import)
       line("ds-import", importSummary);
     OpPassManager passes(ModuleOp::getOperationName());
-    phase.build(passes, spec);
+    phase.build(passes, spec, {});
     for (Pass &pass : passes.getPasses())
       line(pass.getArgument().str(), pass.getDescription());
   }
@@ -127,11 +133,19 @@ private:
     if (!module)
       return inputError("the spec cannot be turned into a program: " + errors);
     dump.add("import", "ds-import", importSummary, *module, secondsSince(start) * 1000);
+    RecomputeChoice recompute;
+    OwningOpRef<ModuleOp> beforeLowering; // to see what other choices would cost
     for (const PhaseEntry &phase : phases()) {
+      if (phase.phase == Phase::Lowering) {
+        if (Status status = decideRecompute(*module, recompute); !status.ok())
+          return status;
+        if (options.dryRun && !recomputableBlocks(*module).empty())
+          beforeLowering = module->clone();
+      }
       PassManager manager(&context);
       if (!options.dumpDir.empty())
         dump.watch(manager, phase.name);
-      phase.build(manager, spec);
+      phase.build(manager, spec, recompute);
       if (failed(manager.run(*module)))
         return internalError(std::string("phase ") + phase.name + " failed");
       if (options.stopAfter == phase.phase)
@@ -141,9 +155,40 @@ private:
     addFacts(summary);
     if (options.dryRun) {
       llvm::outs() << printSummary(summary);
-      return {};
+      return beforeLowering ? printRecompute(*beforeLowering, recompute) : Status();
     }
     return emit(*module, summary);
+  }
+
+  Status decideRecompute(ModuleOp module, RecomputeChoice &choice) {
+    choice = recomputeChoice(module, spec.train);
+    if (spec.train.recompute != RecomputeMode::Auto)
+      return {};
+    RecomputeCost smallest;
+    FailureOr<std::optional<RecomputeChoice>> found =
+        chooseRecompute(module, spec.train.memoryBudget, smallest);
+    if (failed(found))
+      return internalError("choosing what to recompute failed");
+    if (*found) {
+      choice = **found;
+      return {};
+    }
+    dsc::Diagnostic error = result.places.at("train.memory_budget");
+    error.message = "the plan does not fit 'train.memory_budget', " +
+                    printGrouped(spec.train.memoryBudget) + " bytes: with every block recomputed " +
+                    "it takes " + printGrouped(smallest.arena);
+    error.fix("a budget of at least " + printGrouped(smallest.arena) +
+              " bytes, or a smaller 'train.train_micro_batch_size_per_gpu'");
+    return Status(ErrorCode::Memory, error.str());
+  }
+
+  /// What the choices would cost, and which blocks were chosen.
+  Status printRecompute(ModuleOp module, const RecomputeChoice &chosen) {
+    FailureOr<std::string> table = printRecomputeChoices(module, chosen);
+    if (failed(table))
+      return internalError("measuring what to recompute failed");
+    llvm::outs() << *table;
+    return {};
   }
 
   void addFacts(const PlanSummary &summary) {

@@ -21,6 +21,7 @@ struct CompileOptions {
   bool dryRun = false; ///< print what the plan costs and write nothing
 };
 
+/// A message that ends in a newline is a diagnostic with its place, to be printed as it is.
 Status compile(const SpecResult &spec, const CompileOptions &options);
 
 /// The passes of each phase with their summaries.

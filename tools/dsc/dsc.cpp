@@ -129,8 +129,9 @@ static int run(const Flags &flags) {
   compilation.dumpDir = flags.dumpDir;
   compilation.dryRun = flags.dryRun;
   Status status = compile(result, compilation);
+  bool hasPlace = !status.ok() && status.message().back() == '\n'; // a whole diagnostic
   if (!status.ok())
-    llvm::errs() << "dsc: error: " << status.message() << "\n";
+    llvm::errs() << (hasPlace ? status.message() : "dsc: error: " + status.message() + "\n");
   return status.exitCode();
 }
 

@@ -41,6 +41,8 @@ struct SpecResult {
   std::vector<Provenance> values; ///< in the order of the spec table
   /// Where each object of the spec stands, "model.json:12", by its path.
   std::map<std::string, std::string> sections;
+  /// Values that only a later phase can judge: errors about them, but for the message.
+  std::map<std::string, Diagnostic> places;
   bool ok() const { return spec.has_value(); }
   /// All errors, as printed to stderr.
   std::string errorText() const;

@@ -70,6 +70,9 @@ struct ParamGroup {
 
 enum class LossScaleMode { None, Static, Dynamic };
 
+/// What the backward pass computes again instead of keeping it; Blocks: those of a list, whole.
+enum class RecomputeMode { None, Selective, Full, Auto, Blocks };
+
 /// DeepSpeed's loss scaler; see ds.loss_scale_update.
 struct LossScaleSpec {
   LossScaleMode mode = LossScaleMode::None;
@@ -89,6 +92,9 @@ struct TrainSpec {
   bool decoupledDecay = true, nesterov = false;
   std::vector<ParamGroup> groups;
   LossScaleSpec scaling;
+  RecomputeMode recompute = RecomputeMode::None;
+  std::vector<int64_t> recomputeBlocks; ///< of mode Blocks: ascending, each below `layers`
+  int64_t memoryBudget = 0;             ///< of mode Auto, bytes
   ScheduleKind schedule = ScheduleKind::Constant;
   double minLr = 0;
   int64_t warmupSteps = 0, totalSteps = 0;

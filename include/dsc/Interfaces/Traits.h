@@ -20,6 +20,11 @@ class SharesBytes : public mlir::OpTrait::TraitBase<ConcreteType, SharesBytes> {
 template <typename ConcreteType>
 class WritesHalf : public mlir::OpTrait::TraitBase<ConcreteType, WritesHalf> {};
 
+/// Core of attention: much to keep for the little it costs to compute again, so `selective`
+/// recomputation does that.
+template <typename ConcreteType>
+class AttentionCore : public mlir::OpTrait::TraitBase<ConcreteType, AttentionCore> {};
+
 } // namespace dsc::OpTrait
 
 #endif // DSC_INTERFACES_TRAITS_H

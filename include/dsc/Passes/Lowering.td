@@ -36,6 +36,55 @@ def DsFuse : Pass<"ds-fuse", "::mlir::ModuleOp"> {
   ];
 }
 
+def DsRecompute : Pass<"ds-recompute", "::mlir::ModuleOp"> {
+  let summary = "Compute values of forward blocks again where the backward reads them"
+                ", instead of keeping them";
+  let description = [{
+    A forward block hands its backward block the values that it saved. For the blocks named by `full` the backward gets
+    copies of the ops that lead to those values, starting from what enters the block; for those named by `selective`
+    only the core of attention is copied (trait AttentionCore) and everything else is kept. A copy stands in front of
+    its first reader and is labelled `<block>.recompute`. `*` names all blocks. A block may be in both lists: `full` counts.
+
+    The pass runs after `ds-fuse`, so copies are what the originals are: same ops, same kernels, same bits. Masks of
+    dropout depend on nothing but their key, so they come out the same too.
+
+    Before: fused ops in blocks. After: forward blocks yield what others still read; a product that kept its
+    pre-activation for the backward alone no longer does.
+
+    - R1: each name in `full` and `selective` is `*` or a block with a backward.
+
+    ```mlir
+    %y:2 = ds.block "h.0" -> tensor<2x8x16xf32>, tensor<2x8x16xf32> {
+      %0 = ds.linear %x, %w : tensor<2x8x16xf32>, tensor<16x16xf32> -> tensor<2x8x16xf32>
+      %1 = ds.activation relu %0 : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+      ds.yield %1, %0 : tensor<2x8x16xf32>, tensor<2x8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %y = ds.block "h.0" -> tensor<2x8x16xf32> {
+      ...
+      ds.yield %1 : tensor<2x8x16xf32>
+    }
+    %g:2 = ds.block "h.0.backward" -> ... {
+      %0 = ds.linear %x, %w {ds.label = "h.0.recompute"} : tensor<2x8x16xf32>, tensor<16x16xf32> -> tensor<2x8x16xf32>
+      %1 = ds.activation_grad relu %dy, %0 : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+      ...
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"full", "full", "std::string", "labels of blocks that are computed again whole">,
+    ListOption<"selective", "selective", "std::string",
+               "labels of blocks whose attention core is computed again">
+  ];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [
+    Statistic<"opsCopied", "copies", "ops computed again">,
+    Statistic<"valuesFreed", "freed-values", "values that forward blocks no longer keep">
+  ];
+}
+
 def DsInlineBlocks : Pass<"ds-inline-blocks", "::mlir::ModuleOp"> {
   let summary = "Dissolve ds.block regions, keeping their names as labels";
   let description = [{

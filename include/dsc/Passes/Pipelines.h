@@ -11,6 +11,7 @@
 namespace dsc {
 
 struct Spec;
+struct RecomputeChoice;
 
 /// Options of the training phase, as on a command line: ds-training{optimizer=adamw
 /// schedule=cosine}.
@@ -61,6 +62,12 @@ struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
   Option<int64_t> blockBytes{*this, "block-bytes",
                              llvm::cl::desc("most bytes of logits that may exist at a time"),
                              llvm::cl::init(int64_t(64) << 20)};
+  ListOption<std::string> recomputeFull{
+      *this, "recompute-full", llvm::cl::desc("blocks that the backward computes again whole")};
+  ListOption<std::string> recomputeSelective{
+      *this, "recompute-selective",
+      llvm::cl::desc("blocks whose attention core the backward computes again")};
+  void setRecompute(const RecomputeChoice &choice);
 };
 void buildLoweringPipeline(mlir::OpPassManager &passes, const LoweringOptions &options);
 /// ds-plan: programs to instructions on bytes.

@@ -98,6 +98,9 @@ def SharesBytes : NativeOpTrait<"SharesBytes"> { let cppNamespace = "::dsc::OpTr
 // The last, optional result is the first one in two bytes: ds-fuse folds a cast of an updated weight into it.
 def WritesHalf : NativeOpTrait<"WritesHalf"> { let cppNamespace = "::dsc::OpTrait"; }
 
+// Core of attention: computed again by `selective` recomputation.
+def AttentionCore : NativeOpTrait<"AttentionCore"> { let cppNamespace = "::dsc::OpTrait"; }
+
 defvar HasFlops = DeclareOpInterfaceMethods<CostOpInterface, ["flops"]>;
 defvar HasTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead"]>;
 defvar NoTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead", "bytesWritten"]>;

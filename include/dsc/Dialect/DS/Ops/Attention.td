@@ -4,7 +4,8 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_AttentionOp : DS_ComputeOp<"attention", [AttrSizedOperandSegments, Differentiable, HasFlops]> {
+def DS_AttentionOp
+    : DS_ComputeOp<"attention", [AttrSizedOperandSegments, Differentiable, HasFlops, AttentionCore]> {
   let summary = "Causal multi-head attention from packed queries, keys and values";
   let description = [{
     `qkv` is [b, t, 3 d]: queries, keys, values side by side, each [heads, d / heads]. For each sample and head
