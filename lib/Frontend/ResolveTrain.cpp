@@ -12,7 +12,8 @@ void Resolver::resolveTrain() {
   resolveLossScaling();
   resolveRecompute();
   spec.train.seed = seed("train.seed").value;
-  text("train.reproducible");
+  if (text("train.reproducible").value == "layout")
+    spec.train.reproducible = Reproducible::Layout;
   resolveOptimizer();
   resolveParamGroups();
   resolveLength();

@@ -343,9 +343,10 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
   t.push_back({.path = "train.reproducible",
                .types = TString,
                .fallback = "\"run\"",
-               .choices = {"run"},
-               .later = {"layout"},
-               .doc = "Which runs give the same bits."});
+               .choices = {"run", "layout"},
+               .doc = "Which runs give the same bits: those of one plan, or those of every layout "
+                      "with the same micro-batches. `layout` adds gradients by a binary tree over "
+                      "micro-batches, which keeps ⌊log2 K⌋ more sets of gradients for K of them."});
   addOptimizerRows(t);
   addSchedulerRows(t);
 }

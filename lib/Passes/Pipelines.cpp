@@ -44,6 +44,7 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
   options.consecutiveHysteresis = spec.train.scaling.consecutive;
   options.initialLossScale = spec.train.scaling.initial;
   options.microBatches = spec.train.batch / spec.train.microBatch;
+  options.layoutIndependent = spec.train.reproducible == Reproducible::Layout;
   options.decoupled = spec.train.decoupledDecay;
   options.nesterov = spec.train.nesterov;
 }
@@ -51,9 +52,12 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
 void dsc::buildImportPipeline(OpPassManager &passes) { passes.addPass(createDsVerifyImport()); }
 
 void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &options) {
-  passes.addPass(createDsDifferentiate());
+  DsDifferentiateOptions differentiation;
+  differentiation.apart = options.layoutIndependent;
+  passes.addPass(createDsDifferentiate(differentiation));
   DsAccumulateGradientsOptions accumulation;
   accumulation.microBatches = options.microBatches;
+  accumulation.tree = options.layoutIndependent;
   passes.addPass(createDsAccumulateGradients(accumulation));
   passes.addPass(createDsClipGradients());
   DsInsertOptimizerOptions optimizer;

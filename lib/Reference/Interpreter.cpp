@@ -114,14 +114,19 @@ FailureOr<Outcome> Interpreter::runStep(Tensor tokens, Tensor labels, Tensor pos
              schedule.getPrograms().getAsRange<FlatSymbolRefAttr>(), schedule.getRepetitions()))
       rows.push_back({name.getValue(), times});
   }
+  // A program may stand in several rows: together they take the batch, part after part.
+  std::map<StringRef, int64_t> parts, done;
+  for (auto [name, times] : rows)
+    parts[name] += times;
   FailureOr<Outcome> outcome = failure();
   for (auto [name, times] : rows)
-    for (int64_t part = 0; part < times; ++part) {
+    for (int64_t repetition = 0; repetition < times; ++repetition) {
+      int64_t part = done[name]++;
       auto program = module.lookupSymbol<func::FuncOp>(name);
       if (!program)
         return module.emitError("there is no program '") << name << "'";
       std::vector<Tensor> arguments;
-      int64_t share = tokens.shape[0] / times;
+      int64_t share = tokens.shape[0] / parts[name];
       for (BlockArgument argument : program.getArguments()) {
         auto given = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ds.name");
         bool isLabels = given ? given.getValue() == "labels" : argument.getArgNumber() == 1;

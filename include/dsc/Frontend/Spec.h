@@ -81,6 +81,9 @@ struct LossScaleSpec {
   bool consecutive = false;
 };
 
+/// Which runs give the same bits: Run: the same plan; Layout: whatever the layout, too.
+enum class Reproducible { Run, Layout };
+
 struct TrainSpec {
   int64_t batch = 1;      ///< train_batch_size, sequences an update
   int64_t microBatch = 1; ///< train_micro_batch_size_per_gpu, divides `batch`: sequences at a time
@@ -92,6 +95,7 @@ struct TrainSpec {
   bool decoupledDecay = true, nesterov = false;
   std::vector<ParamGroup> groups;
   LossScaleSpec scaling;
+  Reproducible reproducible = Reproducible::Run;
   RecomputeMode recompute = RecomputeMode::None;
   std::vector<int64_t> recomputeBlocks; ///< of mode Blocks: ascending, each below `layers`
   int64_t memoryBudget = 0;             ///< of mode Auto, bytes

@@ -25,6 +25,9 @@ struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
                         llvm::cl::init(false)};
   Option<int64_t> microBatches{*this, "micro-batches", llvm::cl::desc("micro-batches a window"),
                                llvm::cl::init(int64_t(1))};
+  Option<bool> layoutIndependent{*this, "layout-independent",
+                                 llvm::cl::desc("add gradients in an order that no layout changes"),
+                                 llvm::cl::init(false)};
   Option<std::string> lossScaling{*this, "loss-scaling", llvm::cl::desc("none, static or dynamic"),
                                   llvm::cl::init("none")};
   Option<bool> consecutiveHysteresis{*this, "consecutive-hysteresis",

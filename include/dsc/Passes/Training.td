@@ -12,7 +12,8 @@ def DsDifferentiate : Pass<"ds-differentiate", "::mlir::ModuleOp"> {
     forward block, so saved values are explicit. Contributions to a value that is used several times are added
     in the order of the backward pass: onto each other in place where the op can (`init`, so a tied table takes
     the head's gradient first and the embedding's onto it), with `ds.add` elsewhere. The gradient of variable `v` is
-    reported as `grad:v`, in the order of the variables. Frozen parameters get none, and what leads to no other
+    reported as `grad:v`, in the order of the variables. With `apart` nothing is added in place across uses of a
+    parameter, so that a stage cut between them could not change a bit. Frozen parameters get none, and what leads to no other
     parameter is not differentiated at all.
 
     Before: an imported module. After: `@train` reports one gradient a parameter. A module without `@train` is left alone.
@@ -46,6 +47,10 @@ def DsDifferentiate : Pass<"ds-differentiate", "::mlir::ModuleOp"> {
     ds.report "grad:w", %g#1 : tensor<16x16xf32>
     ```
   }];
+  let options = [
+    Option<"apart", "apart", "bool", "false",
+           "give each use of a parameter a gradient of its own, added with ds.add at the end, last use first; default false">
+  ];
   let dependentDialects = ["::dsc::ds::DSDialect"];
   let statistics = [
     Statistic<"opsDifferentiated", "ops", "forward ops that built their backward">,
@@ -63,6 +68,11 @@ def DsAccumulateGradients : Pass<"ds-accumulate-gradients", "::mlir::ModuleOp"> 
     `@train` reports the sums, and later passes append norm, clipping, guard and updates to it. Every backward pass
     starts from 1 over the count of the whole window, so nothing is divided afterwards, and micro-batches of unequal
     counts weigh as their tokens do.
+
+    With `tree` micro-batches are added by one binary tree over their index, whatever rank they run on: a micro-batch starts
+    from nothing, `@train.push.s` keeps its gradients in slot s of a stack, `@train.merge.s` adds those onto the newest ones,
+    as soon as two subtrees of one size exist, and at the end from the smallest to the largest. K micro-batches need
+    ⌊log2 K⌋ slots. Terms that `ds-differentiate{apart}` left apart are added in `@train`.
 
     Before: `@train` reports `loss`, `tokens` and gradients. After: as above. With K = 1 or without `@train` the module
     is left alone.
@@ -95,7 +105,8 @@ def DsAccumulateGradients : Pass<"ds-accumulate-gradients", "::mlir::ModuleOp"> 
     ```
   }];
   let options = [
-    Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches a window; default 1">
+    Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches a window; default 1">,
+    Option<"tree", "tree", "bool", "false", "add micro-batches by a fixed binary tree; default false">
   ];
   let dependentDialects = ["::dsc::ds::DSDialect"];
   let statistics = [

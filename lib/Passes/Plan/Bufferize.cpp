@@ -203,16 +203,18 @@ Bufferizer::Buffer *Bufferizer::bufferOf(ds::AssignOp assign) {
   return buffer;
 }
 
-/// The buffer of a variable that `result` of `op`, after the guard, is assigned to and may be
-/// computed in, as nobody reads the old value any more. Null if there is none.
+/// The buffer of a variable that `result` of `op` is assigned to and may be computed in, as nobody
+/// reads the old value any more: after the guard, or at any time if the variable belongs to the
+/// step. Null if there is none.
 Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
-  if (guard < 0 || guard > order[op])
-    return nullptr;
+  bool guarded = guard >= 0 && guard < order[op];
   for (Operation *user : result.getUsers()) {
     auto assign = dyn_cast<ds::AssignOp>(user);
     if (!assign || !assignOf(result, assign.getVariable()))
       continue;
     Buffer *buffer = bufferOf(assign);
+    if (!guarded && buffer->kind != BufferKind::Window)
+      continue;
     bool reads = llvm::any_of(
         op->getOperands(), [&](Value operand) { return places[operand].buffer->root() == buffer; });
     if (!reads && deadAfter(buffer, order[op]))

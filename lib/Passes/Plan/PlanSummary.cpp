@@ -99,7 +99,7 @@ PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets
       summary.gradients += bytes;
       break;
     case BufferKind::Window: // sums of gradients, and scalars
-      (buffer.second.starts_with("grad:") ? summary.gradients : summary.scalars) += bytes;
+      (buffer.second.contains("grad:") ? summary.gradients : summary.scalars) += bytes;
       break;
     case BufferKind::OptimizerState:
       summary.optimizer += bytes;

@@ -17,8 +17,8 @@ using namespace dsc;
 namespace {
 class Accumulation {
 public:
-  Accumulation(ModuleOp module, func::FuncOp micro, int64_t parts)
-      : module(module), micro(micro), parts(parts), builder(module.getContext()),
+  Accumulation(ModuleOp module, func::FuncOp micro, int64_t parts, bool tree)
+      : module(module), micro(micro), parts(parts), tree(tree), builder(module.getContext()),
         scalar(RankedTensorType::get({}, builder.getF64Type())) {}
 
   LogicalResult run();
@@ -39,13 +39,19 @@ private:
     return ds::IncrementOp::create(builder, micro.getLoc(), scalar, sum, by, APFloat(step));
   }
   void addOnto(StringRef name, Value gradient);
+  SmallVector<Value> usesOf(Value gradient);
   void rewriteMicro();
+  void rewriteGradient(ds::ReportOp report);
   void createWindow();
   void createUpdate();
+  void createTree();
+  func::FuncOp createProgram(const Twine &name);
+  void schedule(StringRef program, int64_t times);
 
   ModuleOp module;
   func::FuncOp micro;
   int64_t parts;
+  bool tree; ///< micro-batches are added by a fixed binary tree
   OpBuilder builder;
   RankedTensorType scalar;
   ds::ReportOp lossReport, countReport;
@@ -53,6 +59,8 @@ private:
   BlockArgument labels;
   SmallVector<ds::ReportOp> gradientReports; // in the order of the variables
   SmallVector<std::pair<std::string, RankedTensorType>> sums;
+  llvm::StringMap<int64_t> uses; ///< of a gradient's parameter that are summed apart
+  SmallVector<std::pair<std::string, int64_t>> rows; ///< of the schedule
   Operation *lastVariable = nullptr;
   bool samples = false;
 };
@@ -135,27 +143,124 @@ void Accumulation::addOnto(StringRef name, Value gradient) {
   assign(name, gradient);
 }
 
+/// The terms of a gradient that `ds-differentiate` adds apart: one for each use of its parameter.
+SmallVector<Value> Accumulation::usesOf(Value gradient) {
+  SmallVector<Value> terms{gradient};
+  while (auto add = terms.front().getDefiningOp<ds::AddOp>()) {
+    if (add->getBlock() != &micro.getBody().front() || !add->hasOneUse())
+      break;
+    terms.front() = add.getRhs();
+    terms.insert(terms.begin(), add.getLhs());
+  }
+  return terms;
+}
+
+/// Name of the sum of use `number` of the parameter whose gradient is `gradient`.
+static std::string useName(StringRef gradient, int64_t number) {
+  return (number ? "use." + Twine(number) + "." : Twine()).str() + gradient.str();
+}
+
+void Accumulation::rewriteGradient(ds::ReportOp report) {
+  Value gradient = report.getValue();
+  auto type = tensorType(gradient);
+  if (!tree) {
+    declare(report.getName(), type);
+    addOnto(report.getName(), gradient);
+    return;
+  }
+  SmallVector<Value> terms = usesOf(gradient);
+  for (auto [number, term] : llvm::enumerate(terms)) {
+    declare(useName(report.getName(), number), type);
+    assign(useName(report.getName(), number), term);
+  }
+}
+
 void Accumulation::rewriteMicro() {
   Block &body = micro.getBody().front();
   builder.setInsertionPoint(body.getTerminator());
-  for (ds::ReportOp report : gradientReports) {
-    declare(report.getName(), tensorType(report.getValue()));
-    addOnto(report.getName(), report.getValue());
-  }
-  assign(lossName, increment(read(lossName, scalar), lossReport.getValue()));
+  for (ds::ReportOp report : gradientReports)
+    rewriteGradient(report);
+  if (tree)
+    assign(lossName, lossReport.getValue());
+  else
+    assign(lossName, increment(read(lossName, scalar), lossReport.getValue()));
   if (samples)
     assign(sampleName, increment(read(sampleName, scalar), Value(),
                                  DSC_FAULT(12, 1.0, 0.0) *
                                      double(cast<ShapedType>(labels.getType()).getDimSize(0))));
   lossReport.erase();
   countReport.erase();
-  for (ds::ReportOp report : gradientReports)
+  for (ds::ReportOp report : gradientReports) {
+    Value gradient = report.getValue();
     report.erase();
+    // Sums of terms that are kept apart now.
+    for (auto add = gradient.getDefiningOp<ds::AddOp>(); tree && add && add->use_empty();
+         add = gradient.getDefiningOp<ds::AddOp>()) {
+      gradient = add.getLhs();
+      add.erase();
+    }
+  }
   builder.setInsertionPoint(count);
   if (DSC_FAULT(11, false, true))
     return;
   count.replaceAllUsesWith(read(countName, scalar));
   count.erase();
+}
+
+/// An empty program without arguments in front of `@train`, which ends it; the builder stands in
+/// it.
+func::FuncOp Accumulation::createProgram(const Twine &name) {
+  auto program =
+      func::FuncOp::create(builder, micro.getLoc(), name.str(), builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(program.addEntryBlock());
+  builder.setInsertionPoint(func::ReturnOp::create(builder, micro.getLoc()));
+  return program;
+}
+
+/// Sets of gradients that wait for their partner are a stack: slot s holds a subtree, those above
+/// it smaller ones. `@train.push.s` puts the newest set there, `@train.merge.s` adds it onto the
+/// newest one.
+void Accumulation::createTree() {
+  SmallVector<std::pair<std::string, RankedTensorType>> newest;
+  for (auto &[name, type] : sums)
+    if (name != countName)
+      newest.push_back({name, type});
+  SmallVector<std::string> pushes, merges;
+  auto slotName = [](size_t slot, StringRef name) {
+    return ("tree." + Twine(slot) + "." + name).str();
+  };
+  auto addSlot = [&] {
+    size_t slot = pushes.size();
+    for (auto &[name, type] : newest)
+      declare(slotName(slot, name), type);
+    builder.setInsertionPointAfter(micro);
+    pushes.push_back("train.push." + std::to_string(slot));
+    createProgram(pushes.back());
+    for (auto &[name, type] : newest)
+      assign(slotName(slot, name), read(name, type));
+    builder.setInsertionPointAfter(module.lookupSymbol(pushes.back()));
+    merges.push_back("train.merge." + std::to_string(slot));
+    createProgram(merges.back());
+    for (auto &[name, type] : newest) {
+      Value earlier = read(slotName(slot, name), type), later = read(name, type);
+      assign(name, type == scalar
+                       ? increment(earlier, later)
+                       : ds::AddOp::create(builder, micro.getLoc(), earlier, later).getResult());
+    }
+  };
+  size_t depth = 0;
+  for (int64_t part = 0; part < parts; ++part) {
+    schedule("train.micro", 1);
+    for (int64_t odd = part; odd & 1; odd >>= 1) // a subtree of the same size is complete
+      schedule(merges[--depth], 1);
+    if (part + 1 == parts)
+      break;
+    if (depth == pushes.size())
+      addSlot();
+    schedule(pushes[depth++], 1);
+  }
+  while (depth)
+    schedule(merges[--depth], 1);
 }
 
 void Accumulation::createWindow() {
@@ -173,7 +278,7 @@ void Accumulation::createWindow() {
     assign(name, ds::ZerosOp::create(builder, micro.getLoc(), type));
   };
   for (auto &[name, type] : sums)
-    if (DSC_FAULT(10, name != countName, name == lossName))
+    if (!tree && DSC_FAULT(10, name != countName, name == lossName))
       zero(name, type);
   if (samples)
     zero(sampleName, scalar);
@@ -182,24 +287,27 @@ void Accumulation::createWindow() {
 
 void Accumulation::createUpdate() {
   builder.setInsertionPointAfter(micro);
-  auto update =
-      func::FuncOp::create(builder, micro.getLoc(), "train", builder.getFunctionType({}, {}));
-  builder.setInsertionPointToStart(update.addEntryBlock());
+  createProgram("train");
   auto report = [&](StringRef name, Value value) {
     ds::ReportOp::create(builder, micro.getLoc(), name, value);
   };
   report("loss", read(lossName, scalar));
   report("tokens", read(countName, scalar));
-  for (auto &[name, type] : sums)
-    if (StringRef(name).starts_with(kGradientPrefix))
-      report(name, read(name, type));
-  func::ReturnOp::create(builder, micro.getLoc());
-  builder.setInsertionPoint(module.lookupSymbol("train.window"));
-  SmallVector<Attribute> programs;
-  for (StringRef name : {"train.window", "train.micro", "train"})
-    programs.push_back(FlatSymbolRefAttr::get(builder.getContext(), name));
-  ds::ScheduleOp::create(builder, micro.getLoc(), builder.getArrayAttr(programs),
-                         ArrayRef<int64_t>{1, parts, 1});
+  for (ds::ReportOp gradient : gradientReports) {
+    StringRef name = gradient.getName();
+    auto type = tensorType(gradient.getValue());
+    Value sum = read(name, type);
+    int64_t terms = uses.lookup(name);
+    for (int64_t number = 1; number < terms; ++number)
+      sum = ds::AddOp::create(builder, micro.getLoc(), read(useName(name, number), type), sum);
+    if (terms > 1)
+      assign(name, sum);
+    report(name, sum);
+  }
+}
+
+void Accumulation::schedule(StringRef program, int64_t times) {
+  rows.push_back({program.str(), times});
 }
 
 LogicalResult Accumulation::run() {
@@ -208,9 +316,25 @@ LogicalResult Accumulation::run() {
   micro.setName("train.micro");
   declare(countName, scalar);
   declare(lossName, scalar);
+  for (ds::ReportOp report : gradientReports)
+    uses[report.getName()] = tree ? usesOf(report.getValue()).size() : 1;
+  createUpdate();
   rewriteMicro();
   createWindow();
-  createUpdate();
+  schedule("train.window", 1);
+  if (tree)
+    createTree();
+  else
+    schedule("train.micro", parts);
+  schedule("train", 1);
+  SmallVector<Attribute> programs;
+  SmallVector<int64_t> times;
+  for (auto &[program, repetitions] : rows) {
+    programs.push_back(FlatSymbolRefAttr::get(builder.getContext(), program));
+    times.push_back(repetitions);
+  }
+  builder.setInsertionPoint(module.lookupSymbol("train.window"));
+  ds::ScheduleOp::create(builder, micro.getLoc(), builder.getArrayAttr(programs), times);
   return success();
 }
 
@@ -227,7 +351,7 @@ struct AccumulateGradients : dsc::impl::DsAccumulateGradientsBase<AccumulateGrad
     func::FuncOp program = findStep(getOperation());
     if (!program || microBatches == 1)
       return;
-    Accumulation accumulation(getOperation(), program, microBatches);
+    Accumulation accumulation(getOperation(), program, microBatches, tree);
     if (failed(accumulation.run()))
       return signalPassFailure();
     inPlace += accumulation.inPlace;

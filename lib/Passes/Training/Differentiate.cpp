@@ -21,7 +21,10 @@ using GradientMap = llvm::DenseMap<Value, Value>;
 
 class Differentiation {
 public:
-  Differentiation(func::FuncOp program) : program(program), builder(program.getContext()) {
+  Differentiation(func::FuncOp program, bool apart)
+      : program(program), apart(apart), builder(program.getContext()) {
+    if (apart)
+      splitReads();
     findActive();
   }
 
@@ -37,6 +40,7 @@ private:
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && isa<FloatType>(type.getElementType()) && active.contains(value);
   }
+  void splitReads();
   void findActive();
   Operation *lastOp();
   void eraseUnused(Operation *before, ArrayRef<Value> wanted);
@@ -47,6 +51,7 @@ private:
   LogicalResult yieldSaved(ds::BlockOp block, Region &backward);
 
   func::FuncOp program;
+  bool apart; ///< each use of a parameter has a gradient of its own until all are reported
   OpBuilder builder;
   GradientMap outer;
   llvm::DenseSet<Value> active; ///< values that a trained parameter has a part in
@@ -58,6 +63,26 @@ static bool isTrained(ds::ReadOp read) {
   auto variable =
       SymbolTable::lookupNearestSymbolFrom<ds::VariableOp>(read, read.getVariableAttr());
   return variable && variable.getRole() == ds::Role::Parameter && !variable.getFrozen();
+}
+
+/// Gives each op or block of the program that reads a parameter a read of its own.
+void Differentiation::splitReads() {
+  Block *body = &program.getBody().front();
+  for (auto read : llvm::make_early_inc_range(program.getOps<ds::ReadOp>())) {
+    llvm::SetVector<Operation *> users; // in the order of the program
+    for (OpOperand &use : read.getResult().getUses())
+      users.insert(body->findAncestorOpInBlock(*use.getOwner()));
+    SmallVector<Operation *> ordered = users.takeVector();
+    llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    ds::ReadOp last = read;
+    for (Operation *user : llvm::drop_begin(ordered, ordered.empty() ? 0 : 1)) {
+      builder.setInsertionPointAfter(last);
+      last = cast<ds::ReadOp>(builder.clone(*read));
+      read.getResult().replaceUsesWithIf(last.getResult(), [&](OpOperand &use) {
+        return body->findAncestorOpInBlock(*use.getOwner()) == user;
+      });
+    }
+  }
 }
 
 void Differentiation::findActive() {
@@ -269,7 +294,10 @@ LogicalResult Differentiation::report(ModuleOp module) {
     if (variable.getRole() != ds::Role::Parameter || variable.getFrozen())
       continue;
     Value sum;
-    for (auto read : program.getOps<ds::ReadOp>()) {
+    SmallVector<ds::ReadOp> reads(program.getOps<ds::ReadOp>());
+    if (apart) // as the backward pass meets them: of a tied weight the head first
+      std::reverse(reads.begin(), reads.end());
+    for (ds::ReadOp read : reads) {
       Value gradient = read.getVariable() == variable.getSymName() ? outer.lookup(read) : Value();
       if (!gradient)
         continue;
@@ -285,6 +313,8 @@ LogicalResult Differentiation::report(ModuleOp module) {
 
 namespace {
 struct Differentiate : dsc::impl::DsDifferentiateBase<Differentiate> {
+  using Base::Base;
+
   void runOnOperation() override {
     func::FuncOp program = findStep(getOperation());
     if (!program)
@@ -294,7 +324,7 @@ struct Differentiate : dsc::impl::DsDifferentiateBase<Differentiate> {
       program.emitOpError("D1: no 'loss' is reported");
       return signalPassFailure();
     }
-    Differentiation differentiation(program);
+    Differentiation differentiation(program, apart);
     if (failed(differentiation.run(loss)) || failed(differentiation.report(getOperation())))
       return signalPassFailure();
     opsDifferentiated += differentiation.differentiated;

@@ -2,6 +2,7 @@
 #include "dsc/Runtime/Core/TrainingStep.h"
 #include "dsc/Support/Fault.h"
 #include <cstring>
+#include <map>
 
 using namespace dsc;
 using namespace dsc::plan;
@@ -20,9 +21,16 @@ StatusOr<TrainingStep> TrainingStep::open(Executor &executor, const DataConfig &
   std::vector<Phase> schedule = executor.plan().schedule;
   if (schedule.empty())
     schedule.push_back({static_cast<uint32_t>(*train), 1});
+  std::map<uint32_t, int64_t> parts; // of the batch, by program
   for (const Phase &phase : schedule)
-    if (Status status = step.openRow(phase, config); !status.ok())
+    parts[phase.program] += static_cast<int64_t>(phase.times);
+  std::map<uint32_t, int64_t> given;
+  for (const Phase &phase : schedule) {
+    if (Status status = step.openRow(phase, parts[phase.program], config); !status.ok())
       return status;
+    step.rows.back().first = given[phase.program];
+    given[phase.program] += static_cast<int64_t>(phase.times);
+  }
   if (Status status = step.openOutputs(); !status.ok())
     return status;
   size_t elements = static_cast<size_t>(config.batch * config.seq);
@@ -34,8 +42,8 @@ StatusOr<TrainingStep> TrainingStep::open(Executor &executor, const DataConfig &
   return step;
 }
 
-Status TrainingStep::openRow(const Phase &phase, const DataConfig &config) {
-  Row row{phase.program, static_cast<int64_t>(phase.times), 0};
+Status TrainingStep::openRow(const Phase &phase, int64_t parts, const DataConfig &config) {
+  Row row{phase.program, static_cast<int64_t>(phase.times), 0, 0};
   const Program &program = executor->plan().programs[phase.program];
   for (auto [name, place] : {std::pair{"tokens", &row.tokens},
                              {"labels", &row.labels},
@@ -47,11 +55,11 @@ Status TrainingStep::openRow(const Phase &phase, const DataConfig &config) {
     if (buffer.kind != Kind::Input)
       continue;
     bool fits = buffer.dtype == DType::I32 && buffer.shape.size() == 2 &&
-                buffer.shape[1] == config.seq && buffer.shape[0] <= config.batch / row.times &&
-                buffer.shape[0] * row.times == config.batch;
+                buffer.shape[1] == config.seq && buffer.shape[0] <= config.batch / parts &&
+                buffer.shape[0] * parts == config.batch;
     if (!fits)
       return damagedError(
-          "program '" + program.name + "', which a step runs " + std::to_string(row.times) +
+          "program '" + program.name + "', which a step runs " + std::to_string(parts) +
           " times: input '" + name + "' does not take the [" + std::to_string(config.batch) + ", " +
           std::to_string(config.seq) + "] of train_batch_size and seq_length in equal parts");
     row.elements = buffer.shape[0] * buffer.shape[1];
@@ -89,7 +97,7 @@ void TrainingStep::give(const Row &row, int64_t part) {
 Outcome TrainingStep::run() {
   executor->rememberStepState();
   for (const Row &row : rows)
-    for (int64_t part = 0; part < row.times; ++part) {
+    for (int64_t part = row.first; part < row.first + row.times; ++part) {
       give(row, part);
       if (Outcome outcome = executor->run(row.program); outcome != Outcome::Done)
         return outcome;
@@ -102,12 +110,12 @@ std::string TrainingStep::firstNonFinite() {
   if (std::string found = executor->badVariable(); !found.empty())
     return found + ", before the step";
   for (const Row &row : rows)
-    for (int64_t part = 0; part < row.times; ++part) {
+    for (int64_t part = row.first; part < row.first + row.times; ++part) {
       give(row, part);
       std::string found = executor->badTensor(row.program);
       if (found.empty())
         continue;
-      if (row.times > 1)
+      if (row.tokens && row.elements < static_cast<int64_t>(theTokens.size()))
         found += " of micro-batch " + std::to_string(part + 1);
       return found;
     }

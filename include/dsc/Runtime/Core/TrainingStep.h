@@ -45,11 +45,12 @@ private:
   struct Row {
     size_t program;
     int64_t times, elements; ///< of tokens or labels that one run takes
+    int64_t first;           ///< part of the batch: rows of one program share it in turn
     int32_t *tokens = nullptr, *labels = nullptr, *positions = nullptr;
   };
 
   explicit TrainingStep(Executor &executor) : executor(&executor) {}
-  Status openRow(const plan::Phase &phase, const DataConfig &config);
+  Status openRow(const plan::Phase &phase, int64_t parts, const DataConfig &config);
   Status openOutputs();
   void give(const Row &row, int64_t part);
   static double read(const std::byte *at);
