@@ -1,7 +1,7 @@
 """Runs contestants in turns (A B C A B C ...) on one case and prints a table: compare.py CASE [--rounds=3] [CONTESTANT ...].
 
 Contestants: dsc, torch-eager, torch-compiled, torch-eager-tuned, torch-compiled-tuned (glibc's allocator kept from giving memory
-back), jax. Figures are over rounds: the median and least of each process's median step; the ratio is tokens/s of dsc over theirs.
+back), jax; only if named: dsc-fp16, dsc-bf16 (mixed precision), dsc-selective, dsc-full (recomputation). Figures are over rounds: the median and least of each process's median step; the ratio is tokens/s of dsc over theirs.
 """
 import argparse
 import json
@@ -15,6 +15,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 TUNED = {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1"}
 CONTESTANTS = {
     "dsc": (["dsc_gpt2.py"], {}),
+    "dsc-fp16": (["dsc_gpt2.py", "--set=train.fp16.enabled=true", "--set=train.fp16.initial_scale_power=10"], {}),
+    "dsc-bf16": (["dsc_gpt2.py", "--set=train.bf16.enabled=true"], {}),
+    "dsc-selective": (["dsc_gpt2.py", "--set=train.recompute=selective"], {}),
+    "dsc-full": (["dsc_gpt2.py", "--set=train.recompute=full"], {}),
     "torch-eager": (["peers/torch_gpt2.py"], {}),
     "torch-eager-tuned": (["peers/torch_gpt2.py"], TUNED),
     "torch-compiled": (["peers/torch_gpt2.py", "--compile"], {}),
@@ -24,7 +28,7 @@ CONTESTANTS = {
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("case")
-parser.add_argument("contestants", nargs="*", metavar="CONTESTANT", default=list(CONTESTANTS))
+parser.add_argument("contestants", nargs="*", metavar="CONTESTANT", default=[name for name in CONTESTANTS if not name.startswith("dsc-")])
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--steps", type=int, default=8)
 parser.add_argument("--warmup", type=int, default=2)

@@ -12,6 +12,7 @@ import workload
 
 parser = workload.arguments(__doc__)
 parser.add_argument("--isa", help="instruction set to force")
+parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="a value of the spec, as for dsc")
 args = parser.parse_args()
 case = workload.load(args.case)
 model = {key: case[key] for key in ("n_layer", "n_embd", "n_head", "n_positions", "vocab_size")}
@@ -31,6 +32,7 @@ with tempfile.TemporaryDirectory() as name:
         "train": {"train_batch_size": case["batch"], "gradient_clipping": workload.CLIP, "steps": steps,
                   "optimizer": {"type": "AdamW", "params": o}}}))
     target = [f"--target={args.isa}"] if args.isa else []
+    target += [f"--set={value}" for value in args.set]
     subprocess.run([binaries / "dsc", folder / "model.json", "-o", folder / "plan.bin", *target], check=True, stdout=subprocess.DEVNULL)
     done = subprocess.Popen([binaries / "dsrun", folder / "plan.bin", f"--threads={args.threads}", f"--log={folder}/log.jsonl"],
                             stdout=subprocess.DEVNULL)
