@@ -1,6 +1,6 @@
 //===- DumpPage.cpp - the IR page ------------------------------------------===//
-// The page holds each text once, as inert script elements, and the edit script between neighbours; the browser
-// renders what is looked at. So it opens at once, also for large models.
+// The page holds each text once, as inert script elements, and the edit script between neighbours;
+// the browser renders what is looked at. So it opens at once, also for large models.
 #include "DumpPage.h"
 #include "../Plan/Lifetimes.h"
 #include "LineDiff.h"
@@ -34,15 +34,17 @@ std::string dsc::memoryMapOf(ModuleOp module) {
         return {};
       if (plan::livesAcrossPrograms(buffer.getKind()) || life.last < life.first)
         continue;
-      buffers.push_back({buffer.getLabel().str(), plan::stringifyBufferKind(buffer.getKind()).str(), life.first,
-                         life.last, *buffer.getOffset(),
+      buffers.push_back({buffer.getLabel().str(), plan::stringifyBufferKind(buffer.getKind()).str(),
+                         life.first, life.last, *buffer.getOffset(),
                          plan::byteSize(cast<MemRefType>(buffer.getBuffer().getType()))});
     }
     for (Operation *instruction : lifetimes.instructions) {
       auto launch = dyn_cast<plan::LaunchOp>(instruction);
-      labels.push_back(launch ? launch.getLabel().str() : instruction->getName().getStringRef().str());
+      labels.push_back(launch ? launch.getLabel().str()
+                              : instruction->getName().getStringRef().str());
     }
-    programs.push_back({{"name", program.getSymName().str()}, {"labels", labels}, {"buffers", buffers}});
+    programs.push_back(
+        {{"name", program.getSymName().str()}, {"labels", labels}, {"buffers", buffers}});
   }
   return programs.empty() ? std::string() : programs.dump();
 }
@@ -52,8 +54,9 @@ std::string dsc::dumpPage(const PageContents &contents) {
   std::string texts;
   const DumpStage *before = nullptr;
   for (const DumpStage &stage : contents.stages) {
-    ordered_json entry = {{"phase", stage.phase}, {"name", stage.name},           {"summary", stage.summary},
-                          {"file", stage.file},   {"ms", stage.milliseconds}, {"ops", stage.ops}};
+    ordered_json entry = {{"phase", stage.phase},     {"name", stage.name},
+                          {"summary", stage.summary}, {"file", stage.file},
+                          {"ms", stage.milliseconds}, {"ops", stage.ops}};
     // Kernel functions have nothing to do with the IR before them.
     if (before && stage.phase != "kernels") {
       ordered_json runs = ordered_json::array();
@@ -61,8 +64,8 @@ std::string dsc::dumpPage(const PageContents &contents) {
         runs.push_back({run.equal, run.removed, run.added});
       entry["diff"] = std::move(runs);
     }
-    texts += "<script type=\"text/plain\" id=\"ir-" + std::to_string(stages.size()) + "\">" + inert(stage.text) +
-             "</script>\n";
+    texts += "<script type=\"text/plain\" id=\"ir-" + std::to_string(stages.size()) + "\">" +
+             inert(stage.text) + "</script>\n";
     stages.push_back(std::move(entry));
     before = &stage;
   }

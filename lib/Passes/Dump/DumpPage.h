@@ -16,8 +16,8 @@ struct PageContents {
 /// One self-contained HTML file.
 std::string dumpPage(const PageContents &contents);
 
-/// JSON of the buffers of each program that die within it: name, kind, first and last instruction, offset, bytes.
-/// Empty if memory has not been assigned.
+/// JSON of the buffers of each program that die within it: name, kind, first and last instruction,
+/// offset, bytes. Empty if memory has not been assigned.
 std::string memoryMapOf(mlir::ModuleOp module);
 
 /// Style sheet and script of the page.

@@ -16,15 +16,16 @@ static std::string withoutNumbers(std::string_view line) {
     text += line[i];
     if (line[i] == '%')
       inName = true;
-    else if (inName && line[i] != '_' && line[i] != '.' && !isalnum(static_cast<unsigned char>(line[i])))
+    else if (inName && line[i] != '_' && line[i] != '.' &&
+             !isalnum(static_cast<unsigned char>(line[i])))
       inName = false;
     if (!inName || (line[i] != '%' && line[i] != '_'))
       continue;
     size_t end = i + 1;
     while (digit(end))
       ++end;
-    bool ends = end == line.size() ||
-                (line[end] != '_' && line[end] != '.' && !isalnum(static_cast<unsigned char>(line[end])));
+    bool ends = end == line.size() || (line[end] != '_' && line[end] != '.' &&
+                                       !isalnum(static_cast<unsigned char>(line[end])));
     if (ends)
       i = end - 1;
   }

@@ -5,7 +5,6 @@
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace dsc {
