@@ -114,8 +114,7 @@ bool Checker::checkType(JsonNode &node, const SpecKey &key, const std::string &p
   Diagnostic &d =
       errors.error(node.where, "'" + path + "' must be " + typeNames(key) + ", not " + found);
   if (node.is(Kind::String)) {
-    if (types & (TNumber | TInteger) && node.text.size() < 40 &&
-        nlohmann::json::accept(node.text) && nlohmann::json::parse(node.text).is_number())
+    if (types & (TNumber | TInteger) && node.text.size() < 40 && parseJson(node.text).is_number())
       d.fix("write " + node.text + ", without quotes");
     else if (types & TBool && (node.text == "true" || node.text == "false"))
       d.fix("write " + node.text + ", without quotes");
@@ -150,7 +149,7 @@ bool Checker::checkAvailable(JsonNode &node, const SpecKey &key, const std::stri
   }
   if (key.use != KeyUse::Limited)
     return true;
-  nlohmann::json only = nlohmann::json::parse(key.only);
+  nlohmann::json only = parseJson(key.only);
   nlohmann::json value = toJson(node);
   if (std::find(only.begin(), only.end(), value) != only.end())
     return true;

@@ -1,7 +1,7 @@
 //===- Documents.cpp - JSON Schema and reference page out of the table -----===//
 #include "dsc/Frontend/SpecTable.h"
+#include "dsc/Support/Json.h"
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 using namespace dsc;
 using Json = nlohmann::ordered_json;

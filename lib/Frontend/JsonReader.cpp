@@ -261,7 +261,7 @@ private:
 
   bool repairWord(const Stop &stop, size_t begin, size_t end, bool atRoot) {
     std::string word = text.substr(begin, end - begin);
-    bool wellFormed = stop.id != 406 && nlohmann::json::accept(word);
+    bool wellFormed = stop.id != 406 && !parseJson(word).is_discarded();
     if (wellFormed) { // a value where none is expected
       explainUnexpected(begin, stop, word);
       return false;

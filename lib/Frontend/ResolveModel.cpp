@@ -102,7 +102,7 @@ void Resolver::exportConfig() {
   if (!config.contains("architectures") || config["architectures"].is_null())
     config["architectures"] = {"GPT2LMHeadModel"};
   spec.model.config = config;
-  spec.resolved["model"] = std::move(config); // records with defaults are written over it
+  (*spec.resolved)["model"] = std::move(config); // records with defaults are written over it
 }
 
 void Resolver::resolveInit() {

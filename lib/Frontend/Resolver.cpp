@@ -47,7 +47,7 @@ Resolved<int64_t> Resolver::integer(std::string_view path) {
   if (result.given)
     result.value = static_cast<int64_t>(node->integer);
   else if (!key->fallback.empty())
-    result.value = nlohmann::json::parse(key->fallback).get<int64_t>();
+    result.value = parseJson(key->fallback).get<int64_t>();
   if (result.given || !key->fallback.empty())
     record(path, result.value, result.origin);
   return result;
@@ -57,7 +57,7 @@ Resolved<uint64_t> Resolver::seed(std::string_view path) {
   const JsonNode *node;
   Resolved<uint64_t> result = start<uint64_t>(path, node);
   result.value = result.given ? static_cast<uint64_t>(node->integer)
-                              : nlohmann::json::parse(findSpecKey(path)->fallback).get<uint64_t>();
+                              : parseJson(findSpecKey(path)->fallback).get<uint64_t>();
   record(path, result.value, result.origin);
   return result;
 }
@@ -69,7 +69,7 @@ Resolved<double> Resolver::number(std::string_view path) {
   if (result.given)
     result.value = node->number;
   else if (!key->fallback.empty())
-    result.value = nlohmann::json::parse(key->fallback).get<double>();
+    result.value = parseJson(key->fallback).get<double>();
   if (result.given || !key->fallback.empty())
     record(path, result.value, result.origin);
   return result;
@@ -90,7 +90,7 @@ Resolved<std::string> Resolver::text(std::string_view path) {
   if (result.given)
     result.value = node->text;
   else if (!key->fallback.empty())
-    result.value = nlohmann::json::parse(key->fallback).get<std::string>();
+    result.value = parseJson(key->fallback).get<std::string>();
   if (result.given || !key->fallback.empty())
     record(path, result.value, result.origin);
   return result;
@@ -111,7 +111,7 @@ void Resolver::resolve() {
     return;
   exportConfig();
   for (const auto &[path, entry] : records) {
-    nlohmann::json *at = &spec.resolved;
+    nlohmann::json *at = &*spec.resolved;
     std::string_view rest = path;
     while (!rest.empty()) {
       std::string_view part = rest.substr(0, rest.find('.'));

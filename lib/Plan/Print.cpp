@@ -148,7 +148,7 @@ const std::vector<std::string> &plan::printableSections() {
 std::string plan::printSection(const Plan &plan, std::string_view section) {
   if (section == "manifest") {
     std::string out = "manifest\n";
-    flatten(plan.manifest, "", out);
+    flatten(*plan.manifest, "", out);
     return out;
   }
   if (section == "memory")

@@ -61,7 +61,7 @@ static std::string buildPrograms(const Plan &plan) {
 }
 
 std::string plan::serialize(const Plan &plan) {
-  std::string manifest = plan.manifest.dump(1) + "\n", programs = buildPrograms(plan);
+  std::string manifest = plan.manifest->dump(1) + "\n", programs = buildPrograms(plan);
   std::vector<std::pair<std::string, std::string_view>> sections{{"manifest", manifest},
                                                                  {"programs", programs}};
   for (const KernelImage &image : plan.images)

@@ -90,7 +90,7 @@ public:
   explicit Verifier(const Plan &plan) : plan(plan) {}
 
   std::optional<Violation> run() {
-    if (!plan.manifest.is_object())
+    if (!plan.manifest->is_object())
       return fail({Place::Plan}, "[manifest] the manifest is not a JSON object");
     if (plan.arenaBytes > largestArena)
       return fail({Place::Plan}, "[arena] an arena of " + number(plan.arenaBytes) +

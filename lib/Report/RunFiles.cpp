@@ -186,7 +186,7 @@ template <typename Take> static void readBeside(const std::string &path, Run &ru
   size_t damaged = 0, number = 0;
   for (std::string_view rest = file->bytes(); !rest.empty();) {
     size_t end = std::min(rest.find('\n'), rest.size());
-    json object = json::parse(rest.substr(0, end), nullptr, /*allow_exceptions=*/false);
+    json object = parseJson(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     ++number;
     auto step = object.is_object() ? object.find("step") : object.end();

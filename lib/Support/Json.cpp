@@ -5,6 +5,10 @@
 #include <set>
 #include <vector>
 
+template std::string nlohmann::basic_json<>::dump(int, char, bool, error_handler_t) const;
+template std::string nlohmann::basic_json<nlohmann::ordered_map>::dump(int, char, bool,
+                                                                       error_handler_t) const;
+
 using namespace dsc;
 using Json = nlohmann::ordered_json;
 
@@ -86,6 +90,10 @@ private:
   std::vector<Level> levels;
 };
 } // namespace
+
+nlohmann::json dsc::parseJson(std::string_view text) {
+  return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
 
 StatusOr<Json> dsc::parseStrictJson(std::string_view text, const std::string &what, int maxDepth) {
   if (text.starts_with("\xef\xbb\xbf"))

@@ -119,7 +119,7 @@ Plan test::testPlan(bool labels) {
   nlohmann::json train = {{"path", "tokens.npy"}, {"format", "replay"}};
   if (labels)
     train["labels"] = "labels.npy";
-  plan.manifest = {
+  *plan.manifest = {
       {"compiler", "test"},
       {"spec",
        {{"model", {{"vocab_size", vocabulary}, {"n_positions", length}, {"n_embd", vocabulary}}},

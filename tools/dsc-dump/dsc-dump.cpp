@@ -2,6 +2,7 @@
 #include "DigestDiff.h"
 #include "dsc/Plan/Print.h"
 #include "dsc/Support/File.h"
+#include "dsc/Support/Json.h"
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -39,7 +40,7 @@ static int print(const std::string &path, const std::string &section, const std:
     return 0;
   }
   if (!section.empty()) {
-    std::cout << (section == "json" ? plan->manifest.dump(2) + "\n"
+    std::cout << (section == "json" ? plan->manifest->dump(2) + "\n"
                                     : plan::printSection(*plan, section));
     return 0;
   }

@@ -89,7 +89,7 @@ Status ReferenceRun::load(const std::string &folder) {
     Tensor &tensor = loaded[name] = *interpreter.variables[name];
     buffers.push_back({name, tensor.shape, SafeType::F64, tensor.values.data()});
   }
-  auto result = loadHuggingFace(folder, buffers, &spec.model.config);
+  auto result = loadHuggingFace(folder, buffers, &*spec.model.config);
   if (!result.ok())
     return result.status();
   source = std::move(*result);
@@ -125,11 +125,11 @@ Status ReferenceRun::save() {
   SaveOptions saveOptions;
   saveOptions.type = SafeType::F64;
   saveOptions.source = source ? &*source : nullptr;
-  return saveHuggingFace(options.save, spec.model.config, buffers, saveOptions);
+  return saveHuggingFace(options.save, *spec.model.config, buffers, saveOptions);
 }
 
 Status ReferenceRun::openData() {
-  auto data = DataConfig::fromResolved(spec.resolved, spec.folder);
+  auto data = DataConfig::fromResolved(*spec.resolved, spec.folder);
   if (!data.ok())
     return data.status();
   config = std::move(*data);

@@ -6,7 +6,7 @@
 #define DSC_FRONTEND_JSONTREE_H
 
 #include "dsc/Frontend/Diagnostic.h"
-#include <nlohmann/json.hpp>
+#include "dsc/Support/Json.h"
 #include <optional>
 #include <string>
 #include <vector>

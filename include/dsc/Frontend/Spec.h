@@ -4,9 +4,9 @@
 #ifndef DSC_FRONTEND_SPEC_H
 #define DSC_FRONTEND_SPEC_H
 
+#include "dsc/Support/JsonValue.h"
 #include "dsc/Support/Status.h"
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +36,7 @@ struct ModelSpec {
   double embeddingDropout = 0, attentionDropout = 0, residualDropout = 0;
   bool tiedHead = true, scaleAttention = true, scaleByInverseLayer = false;
   /// The configuration as given (keys of Hugging Face), for export.
-  nlohmann::json config;
+  JsonValue config;
 };
 
 struct DataFile {
@@ -139,7 +139,7 @@ struct Spec {
   int64_t logEvery = 10;
   /// The whole spec with every default filled in, under its canonical names: what the plan's
   /// manifest holds.
-  nlohmann::json resolved;
+  JsonValue resolved;
 };
 
 /// Hugging Face names of the parameters, without the `transformer.` prefix, in order.

@@ -16,7 +16,7 @@ struct EmitOptions {
   /// One kernel image each, in this order.
   std::vector<const Target *> targets;
   /// Goes into the plan as it is: see buildManifest.
-  nlohmann::json manifest;
+  JsonValue manifest;
   /// Sees the kernel functions of each target before they become code (for dumps).
   std::function<void(const Target &, mlir::ModuleOp)> seeKernels;
 };
@@ -28,9 +28,9 @@ mlir::FailureOr<plan::Plan> emitPlan(mlir::ModuleOp module, const EmitOptions &o
 /// {"compiler": version, "spec": the resolved spec, "targets": names, "files": what the spec
 /// names}. Relative paths start at the folder of `planPath`. Each file has `path`, `format`,
 /// `bytes` and `xxh3`, the hash that dsrun compares. Error (Input) if a file cannot be read.
-StatusOr<nlohmann::json> buildManifest(const Spec &spec, const std::string &planPath,
-                                       const std::vector<const Target *> &targets,
-                                       const std::string &compilerVersion);
+StatusOr<JsonValue> buildManifest(const Spec &spec, const std::string &planPath,
+                                  const std::vector<const Target *> &targets,
+                                  const std::string &compilerVersion);
 
 } // namespace dsc
 

@@ -13,9 +13,9 @@
 #ifndef DSC_PLAN_PLAN_H
 #define DSC_PLAN_PLAN_H
 
+#include "dsc/Support/JsonValue.h"
 #include "dsc/Support/Status.h"
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -133,7 +133,7 @@ struct KernelImage {
 };
 
 struct Plan {
-  nlohmann::json manifest; ///< {"spec": resolved spec, "compiler": version, "targets": [...]}
+  JsonValue manifest; ///< {"spec": resolved spec, "compiler": version, "targets": [...]}
   std::vector<Variable> variables;
   std::vector<Scalar> scalars;
   std::vector<Kernel> kernels;

@@ -5,11 +5,11 @@
 #ifndef DSC_REPORT_RUNFILES_H
 #define DSC_REPORT_RUNFILES_H
 
+#include "dsc/Support/Json.h"
 #include "dsc/Support/Status.h"
 #include <array>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -5,7 +5,7 @@
 #include "../Plan/Lifetimes.h"
 #include "LineDiff.h"
 #include "dsc/Support/HtmlPage.h"
-#include <nlohmann/json.hpp>
+#include "dsc/Support/Json.h"
 
 using namespace mlir;
 using namespace dsc;

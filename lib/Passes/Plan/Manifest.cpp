@@ -4,6 +4,7 @@
 #include "dsc/Runtime/Data/TokenFile.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Hash.h"
+#include "dsc/Support/Json.h"
 #include <filesystem>
 
 using namespace dsc;
@@ -46,9 +47,9 @@ static nlohmann::json *child(nlohmann::json *value, const char *key) {
   return &(*value)[key];
 }
 
-StatusOr<nlohmann::json> dsc::buildManifest(const Spec &spec, const std::string &planPath,
-                                            const std::vector<const Target *> &targets,
-                                            const std::string &compilerVersion) {
+StatusOr<JsonValue> dsc::buildManifest(const Spec &spec, const std::string &planPath,
+                                       const std::vector<const Target *> &targets,
+                                       const std::string &compilerVersion) {
   Paths paths(spec.folder, planPath);
   nlohmann::json manifest, files = nlohmann::json::array();
   std::string errors;
@@ -75,7 +76,7 @@ StatusOr<nlohmann::json> dsc::buildManifest(const Spec &spec, const std::string 
   if (!errors.empty())
     return inputError(errors);
 
-  nlohmann::json resolved = spec.resolved;
+  nlohmann::json resolved = *spec.resolved;
   if (nlohmann::json *data = child(&resolved, "data"))
     for (const char *list : {"train", "validation"})
       if (nlohmann::json *entries = child(data, list); entries && entries->is_array())
@@ -93,5 +94,5 @@ StatusOr<nlohmann::json> dsc::buildManifest(const Spec &spec, const std::string 
   manifest["targets"] = nlohmann::json::array();
   for (const Target *target : targets)
     manifest["targets"].push_back(target->name);
-  return manifest;
+  return JsonValue(std::move(manifest));
 }

@@ -2,7 +2,7 @@
 #ifndef DSC_LIB_RUNTIME_CHECKPOINT_HUGGINGFACECONFIG_H
 #define DSC_LIB_RUNTIME_CHECKPOINT_HUGGINGFACECONFIG_H
 
-#include <nlohmann/json.hpp>
+#include "dsc/Support/Json.h"
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // from the file that was loaded; then header and data are written in one go.
 #include "dsc/Runtime/Checkpoint/HuggingFace.h"
 #include "dsc/Support/HalfFloat.h"
+#include "dsc/Support/Json.h"
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -216,7 +217,7 @@ Status dsc::saveHuggingFace(const std::string &folder, const json &config,
   if (layout.sameHeader) // the source's folder again
     text = options.source->configText;
   else if (options.source)
-    text = exportedConfig(json::parse(options.source->configText, nullptr, false), type);
+    text = exportedConfig(parseJson(options.source->configText), type);
   else
     text = exportedConfig(config, type);
   if (Status status = writeFileAtomically(joinPath(folder, "config.json"), text); !status)

@@ -36,10 +36,10 @@ StatusOr<std::unique_ptr<Session>> Session::open(const RunOptions &options) {
   s.hash = plan::planHash(file->bytes());
   if (Status status = applySettings(*plan, options.set); !status.ok())
     return status;
-  if (const json *ranks = findSetting(plan->manifest, "ranks"); ranks && *ranks != 1)
+  if (const json *ranks = findSetting(*plan->manifest, "ranks"); ranks && *ranks != 1)
     return Status(ErrorCode::Usage,
                   "the plan is for " + ranks->dump() + " ranks, this is one process");
-  s.theSpec = plan->manifest["spec"];
+  s.theSpec = (*plan->manifest)["spec"];
   ExecutorOptions executorOptions;
   executorOptions.isa = options.isa;
   executorOptions.threads = options.threads;
@@ -60,27 +60,27 @@ StatusOr<std::unique_ptr<Session>> Session::open(const RunOptions &options) {
 }
 
 std::string Session::compiler() const {
-  const json *version = findSetting(theExecutor->plan().manifest, "compiler");
+  const json *version = findSetting(*theExecutor->plan().manifest, "compiler");
   return version && version->is_string() ? version->get<std::string>() : "";
 }
 
 int64_t Session::integer(const std::string &path, int64_t fallback) const {
-  const json *value = findSetting(theSpec, path);
+  const json *value = findSetting(*theSpec, path);
   return value && value->is_number_integer() ? value->get<int64_t>() : fallback;
 }
 
 double Session::number(const std::string &path, double fallback) const {
-  const json *value = findSetting(theSpec, path);
+  const json *value = findSetting(*theSpec, path);
   return value && value->is_number() ? value->get<double>() : fallback;
 }
 
 std::string Session::text(const std::string &path) const {
-  const json *value = findSetting(theSpec, path);
+  const json *value = findSetting(*theSpec, path);
   return value && value->is_string() ? value->get<std::string>() : "";
 }
 
 bool Session::boolean(const std::string &path, bool fallback) const {
-  const json *value = findSetting(theSpec, path);
+  const json *value = findSetting(*theSpec, path);
   return value && value->is_boolean() ? value->get<bool>() : fallback;
 }
 
@@ -91,7 +91,7 @@ std::string Session::inputPath(const std::string &path) const {
 std::string Session::outputPath(const std::string &path) const { return joinPath(folder, path); }
 
 StatusOr<DataConfig> Session::dataConfig() const {
-  return DataConfig::fromResolved(theSpec, inputPath("."));
+  return DataConfig::fromResolved(*theSpec, inputPath("."));
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,11 +114,11 @@ static void collectStrings(const json &value, std::set<std::string> &out) {
 }
 
 Status Session::checkFiles(bool weights) const {
-  const json *files = findSetting(theExecutor->plan().manifest, "files");
+  const json *files = findSetting(*theExecutor->plan().manifest, "files");
   if (!files)
     return {};
   std::set<std::string> named; // --set may have put others in their place
-  if (const json *data = findSetting(theSpec, "data"))
+  if (const json *data = findSetting(*theSpec, "data"))
     collectStrings(*data, named);
   std::string from = text("init.from"), errors;
   for (const json &file : *files) {
@@ -206,7 +206,7 @@ static void fill(void *context, int worker) {
 }
 
 void Session::initialise(bool parameters) {
-  const json *value = findSetting(theSpec, "init.seed");
+  const json *value = findSetting(*theSpec, "init.seed");
   uint64_t seed = value && value->is_number_integer() ? value->get<uint64_t>() : 1234;
   const auto &variables = theExecutor->plan().variables;
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -264,7 +264,7 @@ Status Session::loadParameters(const std::string &path) {
     if (variables[i].role == Kind::Parameter)
       buffers.push_back({variables[i].name, variables[i].shape, safeType(variables[i].dtype),
                          theExecutor->variable(i)});
-  auto loaded = loadHuggingFace(path, buffers, findSetting(theSpec, "model"));
+  auto loaded = loadHuggingFace(path, buffers, findSetting(*theSpec, "model"));
   if (!loaded.ok())
     return loaded.status();
   source = std::move(*loaded);
@@ -331,7 +331,7 @@ Status Session::save(bool trained) {
   options.source = source ? &*source : nullptr;
   if (options.source && !trained)
     options.type = std::nullopt;
-  const json *config = findSetting(theSpec, "model");
+  const json *config = findSetting(*theSpec, "model");
   for (const std::string &path : saveFolders())
     if (Status status = saveHuggingFace(path, config ? *config : json::object(), buffers, options);
         !status.ok())

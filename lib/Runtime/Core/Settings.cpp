@@ -268,7 +268,7 @@ static Status applyOne(plan::Plan &plan, json &spec, const std::string &assignme
 }
 
 Status dsc::applySettings(plan::Plan &plan, const std::vector<std::string> &assignments) {
-  json &spec = plan.manifest["spec"];
+  json &spec = (*plan.manifest)["spec"];
   std::string errors;
   for (const std::string &assignment : assignments)
     if (Status status = applyOne(plan, spec, assignment); !status.ok())

@@ -24,7 +24,7 @@ std::string dsc::withEvaluation(const std::string &line, const StepRecord &evalu
 
 /// The step that a line is about, or -1.
 static int64_t stepOf(std::string_view line) {
-  auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  auto json = parseJson(line);
   auto step = json.is_object() ? json.find("step") : json.end();
   return json.is_object() && step != json.end() && step->is_number_integer() ? step->get<int64_t>()
                                                                              : -1;

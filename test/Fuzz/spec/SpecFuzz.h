@@ -32,8 +32,8 @@ inline void spec(std::string_view bytes) {
   if (!result.ok())
     return;
   options.overrides.clear();
-  SpecResult again = readSpecText(result.spec->resolved.dump(), "resolved", folder, options);
-  if (!again.ok() || again.spec->resolved != result.spec->resolved)
+  SpecResult again = readSpecText(result.spec->resolved->dump(), "resolved", folder, options);
+  if (!again.ok() || *again.spec->resolved != *result.spec->resolved)
     std::abort();
 }
 

@@ -5,8 +5,8 @@
 
 #include "dsc/Frontend/Frontend.h"
 #include "dsc/Frontend/SpecTable.h"
+#include "dsc/Support/Json.h"
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace dsc::test {
 

@@ -42,10 +42,10 @@ TEST(Spec, ResolvedSpecResolvesToItself) {
       Json::parse(R"({"type": "linear", "params": {"warmup_num_steps": 2}})");
   SpecResult first = readText(spec.dump());
   ASSERT_TRUE(first.ok()) << first.errorText();
-  SpecResult second = readText(first.spec->resolved.dump());
+  SpecResult second = readText(first.spec->resolved->dump());
   ASSERT_TRUE(second.ok()) << second.errorText();
-  EXPECT_EQ(first.spec->resolved, second.spec->resolved);
-  EXPECT_EQ(first.spec->resolved["train"]["scheduler"]["params"]["warmup_steps"], 2);
+  EXPECT_EQ(*first.spec->resolved, *second.spec->resolved);
+  EXPECT_EQ((*first.spec->resolved)["train"]["scheduler"]["params"]["warmup_steps"], 2);
 }
 
 // DeepSpeed's parameters are taken as they are; what is left open follows the optimizer.
@@ -105,9 +105,9 @@ TEST(Spec, ParameterGroups) {
   EXPECT_EQ(groupOf({{"a*b*c", {}, {}, false}}, "aXbXbc"), 0);
   EXPECT_EQ(groupOf({{"a*b*c", {}, {}, false}}, "aXbXcX"), -1);
   EXPECT_EQ(groupOf({{"", {}, {}, false}}, ""), 0);
-  SpecResult second = readText(r.spec->resolved.dump());
+  SpecResult second = readText(r.spec->resolved->dump());
   ASSERT_TRUE(second.ok()) << second.errorText();
-  EXPECT_EQ(r.spec->resolved, second.spec->resolved);
+  EXPECT_EQ(*r.spec->resolved, *second.spec->resolved);
 }
 
 TEST(Spec, LionHasBetasOfItsOwn) {
@@ -168,7 +168,7 @@ TEST(Spec, IntegersAreExact) {
     SpecResult r = readText(spec.dump());
     ASSERT_TRUE(r.ok()) << r.errorText();
     EXPECT_EQ(r.spec->data.seed, seed);
-    EXPECT_EQ(r.spec->resolved["data"]["seed"].get<uint64_t>(), seed);
+    EXPECT_EQ((*r.spec->resolved)["data"]["seed"].get<uint64_t>(), seed);
   }
 }
 
@@ -178,7 +178,7 @@ TEST(Spec, IntegralNumbersAreIntegers) {
     SpecResult r = readText(withValue(layers, text).text);
     ASSERT_TRUE(r.ok()) << r.errorText();
     EXPECT_EQ(r.spec->model.layers, 12);
-    EXPECT_TRUE(r.spec->resolved["model"]["n_layer"].is_number_integer());
+    EXPECT_TRUE((*r.spec->resolved)["model"]["n_layer"].is_number_integer());
   }
   for (const char *text : {"12.5", "0", "-1", "1000000000", "-0", "1e19"})
     EXPECT_FALSE(readText(withValue(layers, text).text).ok()) << text;
@@ -217,7 +217,7 @@ TEST(Spec, EveryKeyOfHuggingFaceIsUnderstood) {
     "decoder_start_token_id": null, "_attn_implementation_autoset": true, "output_past": true, "num_labels": 1})"));
   SpecResult r = readText(spec.dump());
   ASSERT_TRUE(r.ok()) << r.errorText();
-  EXPECT_EQ(r.spec->model.config["eos_token_id"], 50256);
+  EXPECT_EQ((*r.spec->model.config)["eos_token_id"], 50256);
 }
 
 // A configuration that does not say has GPT-2's 0.1; evaluation drops nothing.
@@ -253,8 +253,8 @@ TEST(Spec, BatchArithmetic) {
     SpecResult r = read(train);
     ASSERT_TRUE(r.ok()) << r.errorText();
     EXPECT_EQ(r.spec->train.batch, 6);
-    EXPECT_EQ(r.spec->resolved["train"]["train_micro_batch_size_per_gpu"], 6);
-    EXPECT_EQ(r.spec->resolved["train"]["gradient_accumulation_steps"], 1);
+    EXPECT_EQ((*r.spec->resolved)["train"]["train_micro_batch_size_per_gpu"], 6);
+    EXPECT_EQ((*r.spec->resolved)["train"]["gradient_accumulation_steps"], 1);
   }
   SpecResult wrong =
       read(R"({"steps": 1, "train_batch_size": 64, "train_micro_batch_size_per_gpu": 4,
@@ -268,7 +268,7 @@ TEST(Spec, BatchArithmetic) {
       read(R"({"steps": 1, "train_batch_size": 8, "train_micro_batch_size_per_gpu": 4})");
   ASSERT_TRUE(parts.ok()) << parts.errorText();
   EXPECT_EQ(parts.spec->train.microBatch, 4);
-  EXPECT_EQ(parts.spec->resolved["train"]["gradient_accumulation_steps"], 2);
+  EXPECT_EQ((*parts.spec->resolved)["train"]["gradient_accumulation_steps"], 2);
   EXPECT_TRUE(hasError(read(R"({"steps": 1})"), "missing key 'train.train_batch_size'"));
   for (const char *k : {"0", "-1", "2.5", "1e18"}) // GA-06
     EXPECT_FALSE(read((R"({"steps": 1, "train_batch_size": 8, "gradient_accumulation_steps": )" +
@@ -332,7 +332,7 @@ TEST(Spec, EpochsLeaveTheLengthOpen) {
   ASSERT_TRUE(r.ok()) << r.errorText();
   EXPECT_EQ(r.spec->train.steps, 0);
   EXPECT_EQ(r.spec->train.epochs, 3);
-  EXPECT_FALSE(r.spec->resolved["train"].contains("steps"));
+  EXPECT_FALSE((*r.spec->resolved)["train"].contains("steps"));
 }
 
 /// A folder of files for one test.
@@ -465,7 +465,7 @@ TEST(Spec, HalfPrecision) {
   SpecResult r = readText(spec.dump());
   ASSERT_TRUE(r.ok()) << r.errorText();
   EXPECT_EQ(r.spec->train.precision, Precision::F16);
-  EXPECT_EQ(r.spec->resolved["train"]["fp16"]["enabled"], true);
+  EXPECT_EQ((*r.spec->resolved)["train"]["fp16"]["enabled"], true);
   r = readText(smallSpec().dump(), {"train.bfloat16.enabled=true"});
   ASSERT_TRUE(r.ok()) << r.errorText();
   EXPECT_EQ(r.spec->train.precision, Precision::BF16);

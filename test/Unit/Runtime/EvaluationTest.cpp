@@ -22,7 +22,7 @@ TEST(Evaluation, EveryTokenCountsOnceWhateverTheRest) {
   for (size_t tokens : {2u, 5u, 6u, 13u, 14u, 40u, 41u, 61u}) {
     std::string folder = test::temporaryFolder();
     plan::Plan plan = test::testPlan();
-    json &spec = plan.manifest["spec"];
+    json &spec = (*plan.manifest)["spec"];
     spec["data"]["train"] = {{{"path", "train.bin"}, {"format", "uint16"}}};
     spec["data"]["validation"] = {{{"path", "valid.bin"}, {"format", "uint16"}}};
     test::writeTestPlan(folder, 1, plan);

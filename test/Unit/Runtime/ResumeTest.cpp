@@ -33,8 +33,8 @@ struct ResumeTest : testing::Test {
   /// Evaluates on the training data after every third step.
   static Plan planWithEvaluation() {
     Plan plan = test::testPlan();
-    plan.manifest["spec"]["data"]["validation"] = plan.manifest["spec"]["data"]["train"];
-    plan.manifest["spec"]["evaluation"]["every"] = 3;
+    (*plan.manifest)["spec"]["data"]["validation"] = (*plan.manifest)["spec"]["data"]["train"];
+    (*plan.manifest)["spec"]["evaluation"]["every"] = 3;
     return plan;
   }
   Status run(int64_t steps = -1, bool resume = false) {
@@ -217,7 +217,7 @@ TEST_F(ResumeTest, AllDamagedIsANewRun) {
 TEST_F(ResumeTest, AnotherModelIsRefusedWithEveryDifference) {
   succeed(2);
   Plan plan = planWithEvaluation();
-  plan.manifest["spec"]["data"]["seed"] = 2;
+  (*plan.manifest)["spec"]["data"]["seed"] = 2;
   plan.variables.push_back({"loss_scale", Kind::Counter, DType::F64, {}});
   for (Program &program : plan.programs)
     program.buffers.push_back({"loss_scale", Kind::Counter, DType::F64, {}, plan.arenaBytes, 8});

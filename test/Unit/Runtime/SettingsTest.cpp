@@ -19,7 +19,7 @@ TEST(Settings, ChangeScalarsAndTheSpec) {
                                        "evaluation.batches=all", "init.from=gpt2"});
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(plan.scalars[0].value, 3e-4);
-  const auto &spec = plan.manifest["spec"];
+  const auto &spec = (*plan.manifest)["spec"];
   EXPECT_EQ(*findSetting(spec, "train.optimizer.params.lr"), 3e-4);
   EXPECT_EQ(*findSetting(spec, "train.steps"), 7);
   EXPECT_EQ(*findSetting(spec, "checkpoint.dir"), "a=b");

@@ -169,10 +169,10 @@ TEST_F(TrainerTest, SaveThenStartFromThere) {
 TEST_F(TrainerTest, ChangedDataIsNamed) {
   Plan plan = test::testPlan();
   std::string data = bytes(folder + "/tokens.npy");
-  plan.manifest["files"] = {{{"path", "tokens.npy"},
-                             {"format", "replay"},
-                             {"bytes", data.size()},
-                             {"xxh3", hex64(hash64(data))}}};
+  (*plan.manifest)["files"] = {{{"path", "tokens.npy"},
+                                {"format", "replay"},
+                                {"bytes", data.size()},
+                                {"xxh3", hex64(hash64(data))}}};
   test::writeTestPlan(folder, 5, plan);
   succeed();
   data.back() ^= 1;

@@ -24,8 +24,8 @@ struct WatchTest : testing::Test {
     options.set = {"log.dir=log", "checkpoint.every=1", "train.optimizer.params.lr=40",
                    "evaluation.every=2", "evaluation.patience=3"};
     Plan plan = test::testPlan();
-    plan.manifest["spec"]["data"]["validation"] = plan.manifest["spec"]["data"]["train"];
-    plan.manifest["spec"]["train"]["steps"] = 40;
+    (*plan.manifest)["spec"]["data"]["validation"] = (*plan.manifest)["spec"]["data"]["train"];
+    (*plan.manifest)["spec"]["train"]["steps"] = 40;
     test::writeTestPlan(folder, 40, plan);
   }
   Status run(int64_t steps = -1, bool resume = false) {

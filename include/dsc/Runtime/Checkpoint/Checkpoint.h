@@ -10,9 +10,9 @@
 #define DSC_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
 #include "dsc/Runtime/Checkpoint/Safetensors.h"
+#include "dsc/Support/Json.h"
 #include "dsc/Support/Status.h"
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <utility>

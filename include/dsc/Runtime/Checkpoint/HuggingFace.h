@@ -7,7 +7,7 @@
 #include "dsc/Runtime/Checkpoint/Safetensors.h"
 #include "dsc/Support/Status.h"
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>

@@ -29,7 +29,7 @@ public:
 
   Executor &executor() { return *theExecutor; }
   Profile *profile() { return theProfile.get(); } ///< null without --profile
-  const nlohmann::json &spec() const { return theSpec; }
+  const nlohmann::json &spec() const { return *theSpec; }
   const RunOptions &options() const { return theOptions; }
   const std::string &planHash() const { return hash; }
   /// manifest["compiler"], or empty.
@@ -80,7 +80,7 @@ private:
 
   RunOptions theOptions;
   std::string folder, hash;
-  nlohmann::json theSpec;
+  JsonValue theSpec;
   std::unique_ptr<Profile> theProfile;
   std::unique_ptr<Executor> theExecutor;
   std::optional<WeightSource> source;

@@ -27,7 +27,7 @@
 #include "dsc/Support/Status.h"
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

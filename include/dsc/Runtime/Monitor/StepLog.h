@@ -3,9 +3,9 @@
 #define DSC_RUNTIME_MONITOR_STEPLOG_H
 
 #include "dsc/Runtime/Monitor/AppendFile.h"
+#include "dsc/Support/Json.h"
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
