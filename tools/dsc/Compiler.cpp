@@ -8,6 +8,7 @@
 #include "dsc/Passes/Pipelines.h"
 #include "dsc/Passes/PlanSummary.h"
 #include "dsc/Passes/Recompute.h"
+#include "dsc/Passes/Reproducer.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Numbers.h"
 #include "mlir/IR/Diagnostics.h"
@@ -60,6 +61,20 @@ static std::vector<PhaseEntry> phases() {
           {Phase::Plan, "plan", [](OpPassManager &passes, const Spec &, const RecomputeChoice &) {
              buildPlanPipeline(passes);
            }}};
+}
+
+std::string dsc::explainPass(const std::string &name) {
+  Spec spec; // that asks for every phase
+  spec.train.precision = Precision::BF16;
+  for (const PhaseEntry &phase : phases()) {
+    OpPassManager passes(ModuleOp::getOperationName());
+    phase.build(passes, spec, {});
+    for (Pass &pass : passes.getPasses())
+      if (pass.getArgument() == name)
+        return name + ", a pass of the phase '" + phase.name + "'\n  " +
+               pass.getDescription().str() + "\n";
+  }
+  return "";
 }
 
 std::string dsc::printPipeline() {
@@ -120,8 +135,12 @@ private:
 
   Status internalError(const std::string &what) {
     return Status(ErrorCode::Internal,
-                  what + (errors.empty() ? "" : ": " + errors) +
-                      "\nfix: this is a fault of dsc; see it with --dump-dir=DIR");
+                  what + (errors.empty() ? "" : ": " + errors) + "\nfix: this is a fault of dsc; " +
+                      (options.crashRepro.empty()
+                           ? "--crash-repro=FILE writes the pass and what it was given, " +
+                                 std::string("--dump-dir=DIR shows all passes before it")
+                           : "ds-opt --run-reproducer " + options.crashRepro +
+                                 " repeats a pass that failed"));
   }
 
   Status runPhases() {
@@ -145,6 +164,8 @@ private:
       PassManager manager(&context);
       if (!options.dumpDir.empty())
         dump.watch(manager, phase.name);
+      if (!options.crashRepro.empty())
+        reproduceFailures(manager, options.crashRepro);
       phase.build(manager, spec, recompute);
       if (failed(manager.run(*module)))
         return internalError(std::string("phase ") + phase.name + " failed");

@@ -15,8 +15,9 @@ enum class Phase { Import, Training, Precision, Lowering, Plan, Emit };
 
 struct CompileOptions {
   std::vector<const Target *> targets;
-  std::string output;  ///< plan, or IR when stopping earlier; "-" is stdout
-  std::string dumpDir; ///< empty: no dump
+  std::string output;     ///< plan, or IR when stopping earlier; "-" is stdout
+  std::string dumpDir;    ///< empty: no dump
+  std::string crashRepro; ///< where a pass that fails is written down; empty: nowhere
   Phase stopAfter = Phase::Emit;
   bool dryRun = false; ///< print what the plan costs and write nothing
 };
@@ -26,6 +27,8 @@ Status compile(const SpecResult &spec, const CompileOptions &options);
 
 /// The passes of each phase with their summaries.
 std::string printPipeline();
+/// The pass `name`, its phase and its summary; empty if no phase has it.
+std::string explainPass(const std::string &name);
 
 } // namespace dsc
 

@@ -49,6 +49,12 @@ struct Flags {
                        cl::cat(category)};
   cl::opt<bool> printPipeline{"print-pipeline", cl::desc("Print the passes of each phase"),
                               cl::cat(category)};
+  cl::opt<std::string> explain{
+      "explain", cl::desc("Explain a key of the spec (train.fp16.loss_scale) or a pass (ds-fuse)"),
+      cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> crashRepro{
+      "crash-repro", cl::desc("If a pass fails, write it and what it was given to this file"),
+      cl::value_desc("file"), cl::cat(category)};
   cl::opt<bool> emitSchema{"emit-schema", cl::desc("Print the JSON Schema of specs"), cl::Hidden,
                            cl::cat(category)};
   cl::opt<bool> emitReference{"emit-spec-reference", cl::desc("Print the reference page of specs"),
@@ -86,11 +92,26 @@ static std::vector<const Target *> findTargets(std::vector<std::string> names) {
   return ordered;
 }
 
+static int explain(const std::string &name) {
+  std::string text = explainSpecKey(name);
+  if (text.empty())
+    text = explainPass(name);
+  if (!text.empty()) {
+    llvm::outs() << text;
+    return 0;
+  }
+  std::string nearest = nearestSpecKey(name);
+  return usageError("no key of the spec and no pass is called '" + name + "'" +
+                    (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
 static int run(const Flags &flags) {
   if (flags.emitSchema || flags.emitReference) {
     llvm::outs() << (flags.emitSchema ? emitSpecSchema() : emitSpecReference());
     return 0;
   }
+  if (!flags.explain.empty())
+    return explain(flags.explain);
   if (flags.printPipeline) {
     llvm::outs() << printPipeline();
     return 0;
@@ -127,6 +148,7 @@ static int run(const Flags &flags) {
     return 0;
   compilation.output = flags.output;
   compilation.dumpDir = flags.dumpDir;
+  compilation.crashRepro = flags.crashRepro;
   compilation.dryRun = flags.dryRun;
   Status status = compile(result, compilation);
   bool hasPlace = !status.ok() && status.message().back() == '\n'; // a whole diagnostic

@@ -94,6 +94,12 @@ std::string rangeText(const SpecKey &key);
 std::string emitSpecSchema();
 std::string emitSpecReference();
 
+/// Value, default and meaning of the key at `path`, or of all keys whose last part it is, with the
+/// keys below; empty if there is none.
+std::string explainSpecKey(std::string_view path);
+/// The path or last part that is spelled most like `path`; empty if none comes near.
+std::string nearestSpecKey(std::string_view path);
+
 } // namespace dsc
 
 #endif // DSC_FRONTEND_SPECTABLE_H
