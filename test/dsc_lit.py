@@ -9,10 +9,23 @@ import shutil
 import subprocess
 
 
+def share_kernels(config):
+    """A folder whose `dsc` keeps machine code from one test to the next, within one run of lit: most tests compile the same
+    few kernels, and compiling is nearly all of their time. %build/bin/dsc is the program without it."""
+    folder = os.path.join(config.dsc_build_root, "test", "shared-kernels")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    script = os.path.join(folder, "dsc")
+    with open(script, "w") as f:
+        f.write(f'#!/bin/sh\nexec {config.dsc_build_root}/bin/dsc --kernel-cache={folder} "$@"\n')
+    os.chmod(script, 0o755)
+    return folder
+
+
 def setup(config):
     bin_dir = os.path.join(config.dsc_build_root, "bin")
     config.environment["PATH"] = os.pathsep.join(
-        [bin_dir, config.llvm_bin, config.environment.get("PATH", os.environ.get("PATH", ""))])
+        [share_kernels(config), bin_dir, config.llvm_bin, config.environment.get("PATH", os.environ.get("PATH", ""))])
     # The same everywhere, so that expected texts hold under any user's settings.
     config.environment["LC_ALL"] = "C.UTF-8"
     config.environment["TZ"] = "UTC"

@@ -20,13 +20,14 @@ mlir::LogicalResult lowerKernelsToLLVM(mlir::ModuleOp module);
 /// function of that name and nothing else is exported.
 void wrapKernels(llvm::Module &module, llvm::ArrayRef<std::string> kernels);
 
-/// Optimises for `target` and writes a relocatable object. Errors are reported at `loc`.
-mlir::FailureOr<std::string> compileToObject(llvm::Module &module, const Target &target,
-                                             mlir::Location loc);
+/// Optimises for `target` and writes a relocatable object; false, and why, if that fails. May run
+/// on several threads, with modules of different contexts.
+bool compileToObject(llvm::Module &module, const Target &target, std::string &object,
+                     std::string &error);
 
-/// Links an object to a shared object without dependencies. Undefined symbols are errors, reported
+/// Links objects to a shared object without dependencies. Undefined symbols are errors, reported
 /// at `loc`.
-mlir::FailureOr<std::string> linkShared(llvm::StringRef object, mlir::Location loc);
+mlir::FailureOr<std::string> linkShared(llvm::ArrayRef<std::string> objects, mlir::Location loc);
 
 } // namespace dsc
 

@@ -99,12 +99,13 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
-mlir::FailureOr<std::string> dsc::compileToObject(llvm::Module &module, const Target &target,
-                                                  mlir::Location loc) {
-  std::string error;
+bool dsc::compileToObject(llvm::Module &module, const Target &target, std::string &object,
+                          std::string &error) {
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
-  if (!machine)
-    return mlir::emitError(loc) << "no code generator for x86-64: " << error;
+  if (!machine) {
+    error = "no code generator for x86-64: " + error;
+    return false;
+  }
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
   setTargetAttributes(module, target);
@@ -113,13 +114,15 @@ mlir::FailureOr<std::string> dsc::compileToObject(llvm::Module &module, const Ta
   library.disableAllFunctions();
   optimise(module, *machine, library);
 
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager emission;
   emission.add(new llvm::TargetLibraryInfoWrapperPass(library));
-  if (machine->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return mlir::emitError(loc) << "the code generator of " << target.name
-                                << " writes no object files";
+  if (machine->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    error = "the code generator of " + target.name + " writes no object files";
+    return false;
+  }
   emission.run(module);
-  return std::string(object.data(), object.size());
+  object.assign(bytes.data(), bytes.size());
+  return true;
 }

@@ -100,24 +100,30 @@ static int64_t bytesOf(Type type) {
   return memory.getNumElements() * (memory.getElementTypeBitWidth() / 8);
 }
 
-FailureOr<std::unique_ptr<KernelRunner>> KernelRunner::create(Operation *op, const Target &target,
-                                                              bool inPlace) {
-  std::unique_ptr<KernelRunner> runner(new KernelRunner());
-  for (Type type : op->getOperandTypes())
-    runner->argumentBytes_.push_back(bytesOf(type));
+std::vector<int64_t> KernelRunner::resultArguments(Operation *op, bool inPlace) {
   auto aliasing = dyn_cast<InPlaceOpInterface>(op);
+  std::vector<int64_t> arguments;
+  int64_t next = op->getNumOperands();
   for (OpResult result : op->getResults()) {
     unsigned r = result.getResultNumber();
     int64_t operand = aliasing ? aliasing.inPlaceOperand(r) : -1;
     if (operand >= 0 && ((!inPlace && !aliasing.mustAlias(r)) ||
                          op->getOperand(operand).getType() != result.getType()))
       operand = -1;
-    if (operand < 0) {
-      operand = runner->argumentBytes_.size();
-      runner->argumentBytes_.push_back(bytesOf(result.getType()));
-    }
-    runner->resultArgument_.push_back(operand);
+    arguments.push_back(operand < 0 ? next++ : operand);
   }
+  return arguments;
+}
+
+FailureOr<std::unique_ptr<KernelRunner>> KernelRunner::create(Operation *op, const Target &target,
+                                                              bool inPlace) {
+  std::unique_ptr<KernelRunner> runner(new KernelRunner());
+  runner->resultArgument_ = resultArguments(op, inPlace);
+  for (Type type : op->getOperandTypes())
+    runner->argumentBytes_.push_back(bytesOf(type));
+  for (OpResult result : op->getResults())
+    if (runner->resultArgument_[result.getResultNumber()] >= op->getNumOperands())
+      runner->argumentBytes_.push_back(bytesOf(result.getType()));
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(op->getLoc());
   if (failed(generateKernel(*module, "kernel", op, runner->resultArgument_, target)))

@@ -84,8 +84,9 @@ std::string dsc::explainSpecKey(std::string_view path) {
       add(key);
   if (!found.empty())
     return found;
-  for (const SpecKey &key : specTable()) { // by its last part, or by another name
-    bool named = key.name() == path;
+  std::string tail = "." + std::string(path);
+  for (const SpecKey &key : specTable()) { // by its last parts, or by another name
+    bool named = key.path.size() > tail.size() && key.path.ends_with(tail);
     for (std::string_view alias : key.aliases)
       named |= alias == path;
     if (named)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import gpt2_torch
-from tools import BIN, read_log, read_weights, run, write_model, write_spec
+from tools import BIN, compile_plan, read_log, read_weights, run, write_model, write_spec
 
 ODD = {"model_type": "gpt2", "n_layer": 2, "n_embd": 60, "n_head": 5, "n_positions": 40, "vocab_size": 131,
        "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
@@ -116,7 +116,7 @@ def test_agreement(name, tmp_path):
             ours, want = np.delete(ours, slice(d, 2 * d)), np.delete(want, slice(d, 2 * d))
         np.testing.assert_allclose(ours, want, rtol=1e-8, atol=1e-8 * np.abs(want).max(), err_msg=key)
 
-    run(BIN / "dsc", spec, "-o", tmp_path / "plan.bin")
+    compile_plan(spec, tmp_path / "plan.bin")
     run(BIN / "dsrun", tmp_path / "plan.bin", f"--log={tmp_path}/run.jsonl", f"--save={tmp_path}/run-11")
     for ours, want in zip(read_log(tmp_path / "run.jsonl"), exact, strict=True):
         for key in ("loss", "grad_norm"):

@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from safetensors import safe_open
 
-from tools import BIN, run, write_spec
+from tools import BIN, compile_plan, run, write_spec
 
 NAMES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16", torch.int32: "I32"}
 
@@ -17,7 +17,7 @@ def test_safetensors_reads_a_checkpoint(tmp_path):
                              "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0},
                       train={"train_batch_size": 2, "steps": 4, "optimizer": {"type": "AdamW", "params": {"lr": 1e-2}}},
                       checkpoint={"dir": "kept", "every": 2})
-    run(BIN / "dsc", spec, "-o", tmp_path / "plan.bin")
+    compile_plan(spec, tmp_path / "plan.bin")
     run(BIN / "dsrun", tmp_path / "plan.bin")
     folder = tmp_path / "kept" / "step-4"
     manifest = json.loads((folder / "manifest.json").read_text())

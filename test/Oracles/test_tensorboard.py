@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tools import BIN, run
+from tools import BIN, compile_plan, run
 
 accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader")
@@ -25,7 +25,7 @@ def plan_in(folder):
             "checkpoint": {"dir": "kept", "every": 10},
             "log": {"dir": "log", "every": 1, "tensorboard": True}}
     (folder / "model.json").write_text(json.dumps(spec))
-    run(BIN / "dsc", folder / "model.json", "-o", folder / "plan.bin")
+    compile_plan(folder / "model.json", folder / "plan.bin")
     return folder / "plan.bin"
 
 

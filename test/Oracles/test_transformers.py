@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from tools import BIN, read_log, run, write_spec
+from tools import BIN, compile_plan, read_log, run, write_spec
 
 
 def make(folder, tied=True, **changes):
@@ -26,7 +26,7 @@ def plan_for(folder, name, **train):
     spec = write_spec(folder, model=f"{name}/config.json", init={"from": name}, objective={"type": "causal_lm"},
                       data={"train": [{"path": "tokens.npy", "format": "replay"}]}, checkpoint={"dir": "checkpoints"},
                       train={"train_batch_size": 2, "steps": 4, "optimizer": {"type": "AdamW", "params": {"lr": 1e-2}}} | train)
-    run(BIN / "dsc", spec, "-o", folder / "plan.bin")
+    compile_plan(spec, folder / "plan.bin")
     return folder / "plan.bin"
 
 
@@ -68,7 +68,7 @@ def test_fresh_export_loads_in_transformers(tmp_path, tied):
                                        "tie_word_embeddings": tied},
                       data={"train": [{"path": "tokens.npy"}]}, checkpoint={"dir": "checkpoints"},
                       train={"train_batch_size": 1, "steps": 1, "optimizer": {"type": "AdamW", "params": {"lr": 1e-2}}})
-    run(BIN / "dsc", spec, "-o", tmp_path / "plan.bin")
+    compile_plan(spec, tmp_path / "plan.bin")
     run(BIN / "dsrun", tmp_path / "plan.bin")
     final = tmp_path / "checkpoints" / "final"
     model, report = GPT2LMHeadModel.from_pretrained(final, output_loading_info=True)

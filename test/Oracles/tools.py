@@ -14,6 +14,11 @@ def run(*arguments, check=True):
     return done
 
 
+def compile_plan(spec, plan):
+    """Most specs here have kernels in common, and compiling them is most of the time."""
+    run(BIN / "dsc", spec, "-o", plan, f"--kernel-cache={BIN.parent}/test/oracle-kernels")
+
+
 def write_model(folder, config, weights, prefix=""):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))

@@ -236,6 +236,7 @@ private:
       return manifest.status();
     EmitOptions emission;
     emission.targets = options.targets;
+    emission.kernelCache = options.kernelCache;
     emission.manifest = std::move(*manifest);
     auto begin = std::chrono::steady_clock::now();
     if (!options.dumpDir.empty())

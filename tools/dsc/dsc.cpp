@@ -34,6 +34,9 @@ struct Flags {
   cl::list<std::string> targets{"target", cl::CommaSeparated,
                                 cl::desc("Instruction sets to generate code for (default: native)"),
                                 cl::value_desc("list"), cl::cat(category)};
+  cl::opt<std::string> kernelCache{
+      "kernel-cache", cl::desc("Keep machine code of kernels here for the next compilation"),
+      cl::value_desc("folder"), cl::cat(category)};
   cl::opt<Phase> stopAfter{
       "stop-after", cl::desc("Write the IR after this phase instead of a plan"),
       cl::init(Phase::Emit),
@@ -148,6 +151,7 @@ static int run(const Flags &flags) {
     return 0;
   compilation.output = flags.output;
   compilation.dumpDir = flags.dumpDir;
+  compilation.kernelCache = flags.kernelCache;
   compilation.crashRepro = flags.crashRepro;
   compilation.dryRun = flags.dryRun;
   Status status = compile(result, compilation);

@@ -64,8 +64,10 @@ mlir::FailureOr<mlir::func::FuncOp> generateKernel(mlir::ModuleOp module, llvm::
 
 /// Lowers a module of kernel functions (as generate() left them) to an ELF shared object with one
 /// exported symbol a kernel, in the ABI of dsc/Plan/Plan.h. Deterministic. `kernels` are func.func
-/// in `module`.
-mlir::FailureOr<std::string> emitKernelImage(mlir::ModuleOp module, const Target &target);
+/// in `module`, one kernel each. With a `cacheFolder`, machine code of kernels that this very
+/// program has compiled before is taken from there, and what is new is added.
+mlir::FailureOr<std::string> emitKernelImage(mlir::ModuleOp module, const Target &target,
+                                             llvm::StringRef cacheFolder = {});
 
 } // namespace dsc
 

@@ -32,6 +32,9 @@ public:
   create(mlir::Operation *op, const Target &target, bool inPlace = false);
   ~KernelRunner();
 
+  /// Argument that holds each result in a runner made with the same `inPlace`.
+  static std::vector<int64_t> resultArguments(mlir::Operation *op, bool inPlace);
+
   int64_t items() const { return items_; }
   int64_t workspaceBytes() const { return workspaceBytes_; }
   /// Argument that holds result r.

@@ -17,6 +17,8 @@ struct EmitOptions {
   std::vector<const Target *> targets;
   /// Goes into the plan as it is: see buildManifest.
   JsonValue manifest;
+  /// Folder of machine code compiled before (see emitKernelImage); empty: none.
+  std::string kernelCache;
   /// Sees the kernel functions of each target before they become code (for dumps).
   std::function<void(const Target &, mlir::ModuleOp)> seeKernels;
 };

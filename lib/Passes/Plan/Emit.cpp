@@ -194,7 +194,7 @@ private:
           return failure();
       if (options.seeKernels)
         options.seeKernels(*target, *kernels);
-      FailureOr<std::string> elf = emitKernelImage(*kernels, *target);
+      FailureOr<std::string> elf = emitKernelImage(*kernels, *target, options.kernelCache);
       if (failed(elf))
         return failure();
       result.images.push_back({target->name, target->cpuFlags, std::move(*elf)});

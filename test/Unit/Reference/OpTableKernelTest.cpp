@@ -141,10 +141,11 @@ void OpTableKernel::run() {
   compare(results, outcome->results);
   EXPECT_TRUE(results == runKernel(**runner, op, operands, 3)) << "three threads give other bits";
 
+  if (KernelRunner::resultArguments(op, false) == KernelRunner::resultArguments(op, true))
+    return; // and compiling takes nearly all the time of a test
   auto over = KernelRunner::create(op, *GetParam().target, /*inPlace=*/true);
   ASSERT_TRUE(succeeded(over));
-  if ((*over)->resultArguments() != (*runner)->resultArguments())
-    EXPECT_TRUE(results == runKernel(**over, op, operands, 1)) << "in place gives other bits";
+  EXPECT_TRUE(results == runKernel(**over, op, operands, 1)) << "in place gives other bits";
 }
 
 TEST_P(OpTableKernel, MatchesReference) { run(); }
