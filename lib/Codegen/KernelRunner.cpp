@@ -91,10 +91,6 @@ struct KernelRunner::Pool {
   int64_t items = 0;
 };
 
-bool dsc::hostSupports(const Target &target) {
-  return target.vectorBits <= nativeTarget().vectorBits;
-}
-
 static int64_t bytesOf(Type type) {
   auto memory = cast<ShapedType>(type);
   return memory.getNumElements() * (memory.getElementTypeBitWidth() / 8);

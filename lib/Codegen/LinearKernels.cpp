@@ -4,6 +4,7 @@
 #include "Generators.h"
 #include "Matmul.h"
 #include "ThinProduct.h"
+#include "TileMatmul.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Support/Fault.h"
@@ -32,14 +33,24 @@ public:
     return takesThin(op) ? splitThin(shape(op)).items : splitMatmul(shape(op)).items;
   }
   int64_t workspaceBytes(Operation *op, const Target &target) const final {
-    return takesThin(op) ? ThinEmitter::workspaceBytes(shape(op))
-                         : tileMatmul(shape(op), target).workspaceBytes();
+    if (takesThin(op))
+      return ThinEmitter::workspaceBytes(shape(op));
+    if (onTiles(op, target))
+      return TileMatmul::workspaceBytes(shape(op), elementType(op, 0).isF16());
+    return tileMatmul(shape(op), target).workspaceBytes();
   }
 
 protected:
   virtual MatmulShape shape(Operation *op) const = 0;
   /// True where the product of a few rows is written without packing.
   virtual bool takesThin(Operation *op) const { return false; }
+  static Type elementType(Operation *op, unsigned operand) {
+    return getElementTypeOrSelf(op->getOperand(operand).getType());
+  }
+  /// The product's operands are the first two of every op here.
+  static bool onTiles(Operation *op, const Target &target) {
+    return takesTiles(elementType(op, 0), elementType(op, 1), target);
+  }
   /// Writes the nest: A and B are kernel arguments `a` and `b`, C is argument `c`.
   void emit(KernelBuilder &builder, Operation *op, unsigned a, unsigned b, unsigned c,
             const MatmulEpilogue &epilogue) const {
@@ -47,6 +58,13 @@ protected:
     if (takesThin(op)) {
       ThinEmitter{builder, product, epilogue, builder.flat(a), builder.flat(b), builder.flat(c)}
           .emit();
+      builder.finish();
+      return;
+    }
+    if (onTiles(op, builder.target())) {
+      TileMatmul(builder, product, epilogue, builder.flat(a), builder.flat(b), builder.flat(c),
+                 elementType(op, 0).isF16())
+          .emit(splitMatmul(product));
       builder.finish();
       return;
     }

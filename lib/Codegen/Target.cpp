@@ -32,6 +32,9 @@ const std::vector<Target> &dsc::allTargets() {
        /*f16c=*/true},
       {"x86-64-v4", flagsV4, featuresV4, /*vectorBits=*/512, /*fma=*/true, /*registers=*/32,
        /*f16c=*/true},
+      {"x86-64-v4+amx-bf16", join(flagsV4, {"amx_bf16", "amx_tile"}),
+       featuresV4 + ",+amx-bf16,+amx-tile", /*vectorBits=*/512, /*fma=*/true, /*registers=*/32,
+       /*f16c=*/true, Tiles::Bf16},
   };
   return targets;
 }
@@ -45,16 +48,19 @@ const Target *dsc::findTarget(llvm::StringRef name) {
   return nullptr;
 }
 
-const Target &dsc::nativeTarget() {
+bool dsc::hostSupports(const Target &target) {
   // Operating-system support for the wide registers is part of what this asks.
-  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  llvm::SmallVector<llvm::StringRef> features;
+  llvm::StringRef(target.llvmFeatures).split(features, ',');
+  return llvm::all_of(features,
+                      [&](llvm::StringRef feature) { return host.lookup(feature.drop_front()); });
+}
+
+const Target &dsc::nativeTarget() {
   const Target *best = &allTargets().front();
-  for (const Target &target : allTargets()) {
-    llvm::SmallVector<llvm::StringRef> features;
-    llvm::StringRef(target.llvmFeatures).split(features, ',');
-    if (llvm::all_of(features,
-                     [&](llvm::StringRef feature) { return host.lookup(feature.drop_front()); }))
+  for (const Target &target : allTargets())
+    if (target.tiles == Tiles::None && hostSupports(target))
       best = &target;
-  }
   return *best;
 }

@@ -13,6 +13,13 @@
 
 namespace dsc {
 
+/// Matrix tiles (Intel AMX) of a target.
+enum class Tiles {
+  None,
+  Bf16,   ///< of bfloat16 products
+  Played, ///< by plain code, for tests on CPUs without
+};
+
 /// An instruction set kernels are generated for.
 struct Target {
   std::string name;                  ///< as in --target and --isa: x86-64-v2, x86-64-v3, x86-64-v4
@@ -22,13 +29,17 @@ struct Target {
   bool fma;                          ///< fused multiply-add in hardware
   int64_t registers;                 ///< vector registers: 16 or 32
   bool f16c;                         ///< conversions between f16 and f32 in hardware
+  Tiles tiles = Tiles::None;
   int64_t lanes() const { return vectorBits / 32; } ///< f32 a vector
 };
 
-/// Known targets, best last; "native" resolves to one of these by feature bits.
+/// Known targets, best last; "native" resolves to one of these by feature bits. Those with tiles
+/// must be asked for by name.
 const std::vector<Target> &allTargets();
 const Target *findTarget(llvm::StringRef name);
 const Target &nativeTarget();
+/// True if the running CPU has the features of `target`.
+bool hostSupports(const Target &target);
 
 /// Generates kernels of one op kind. Stateless.
 class KernelGenerator {

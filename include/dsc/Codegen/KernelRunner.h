@@ -61,9 +61,6 @@ private:
   std::unique_ptr<Pool> pool_;
 };
 
-/// True if the running CPU has the features of `target`.
-bool hostSupports(const Target &target);
-
 } // namespace dsc
 
 #endif // DSC_CODEGEN_KERNELRUNNER_H
