@@ -2,6 +2,7 @@
 // The levels are those of the x86-64 psABI. The running CPU's level is found by feature bits, never
 // by its name: names are often unknown to the compiler and sometimes wrong.
 #include "dsc/Codegen/KernelOpInterface.h"
+#include "dsc/Support/TilePermission.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -53,6 +54,8 @@ bool dsc::hostSupports(const Target &target) {
   static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   llvm::SmallVector<llvm::StringRef> features;
   llvm::StringRef(target.llvmFeatures).split(features, ',');
+  if (target.tiles == Tiles::Bf16 && !requestTiles())
+    return false;
   return llvm::all_of(features,
                       [&](llvm::StringRef feature) { return host.lookup(feature.drop_front()); });
 }

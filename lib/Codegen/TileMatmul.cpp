@@ -160,21 +160,27 @@ SmallVector<Value> TileMatmul::pairsOfLanes(const Operand &operand, Value lane, 
 
 void TileMatmul::packTile(const Operand &operand, Value packed, Value offset, Value lane,
                           Value high, Value k, bool whole) {
-  SmallVector<Vectors> tiles(parts);
-  for (int64_t i = 0; i < kTile; ++i) {
-    Vectors pairs = operand.contiguous
-                        ? pairsOfLanes(operand, lane, high, b.add(k, b.index(2 * i)), whole)
-                        : pairsOfLane(operand, b.add(lane, b.index(i)), high, k, whole);
+  b.forRange(b.index(0), b.index(kTile), 1, [&](Value i) {
+    Vectors pairs = operand.contiguous ? pairsOfLanes(operand, lane, high, b.linear(i, 2, k), whole)
+                                       : pairsOfLane(operand, b.add(lane, i), high, k, whole);
     for (int64_t part = 0; part < parts; ++part)
-      tiles[part].push_back(pairs[part]);
-  }
-  for (int64_t part = 0; part < parts; ++part) {
-    // Vectors are by pair where lanes are contiguous, else by lane.
-    if (operand.contiguous == operand.byLane)
-      transposeVectors(b, tiles[part]);
+      b.storeVector(pairs[part], packed,
+                    b.linear(i, kTile, b.add(offset, b.index(part * kTileWords))));
+  });
+  // Vectors are by pair where lanes are contiguous, else by lane.
+  if (operand.contiguous != operand.byLane)
+    return;
+  b.forRange(b.index(0), b.index(parts), 1, [&](Value part) {
+    auto place = [&](int64_t i) {
+      return b.add(b.linear(part, kTileWords, offset), b.index(i * kTile));
+    };
+    Vectors rows;
     for (int64_t i = 0; i < kTile; ++i)
-      b.storeVector(tiles[part][i], packed, b.add(offset, b.index(part * kTileWords + i * kTile)));
-  }
+      rows.push_back(b.loadVector(packed, place(i), {}, kTile));
+    transposeVectors(b, rows);
+    for (int64_t i = 0; i < kTile; ++i)
+      b.storeVector(rows[i], packed, place(i));
+  });
 }
 
 void TileMatmul::emitColumns(Value row, Value rowHigh, Value column, Value columnHigh) {

@@ -1,5 +1,6 @@
 //===- Features.cpp - what this CPU can do ---------------------------------===//
 #include "dsc/Runtime/CPU/Features.h"
+#include "dsc/Support/TilePermission.h"
 #include <cpuid.h>
 
 using namespace dsc;
@@ -93,7 +94,8 @@ std::set<std::string> dsc::cpuFeatures() {
     if (feature.subleaf &&
         (!__get_cpuid_count(feature.leaf, 0, &last, &b, &c, &d) || last < feature.subleaf))
       continue;
-    if ((r[feature.where] >> feature.bit & 1) && (state & feature.state) == feature.state)
+    if ((r[feature.where] >> feature.bit & 1) && (state & feature.state) == feature.state &&
+        (feature.state != amxState || requestTiles()))
       have.insert(feature.name);
   }
   return have;

@@ -87,6 +87,67 @@ std::vector<KernelItem> halfItems() {
   return items;
 }
 
+/// This CPU's best target, with tile registers that plain code plays: packing, loops and edges are
+/// those of a target that has them.
+const Target &playedTiles() {
+  static const Target target = [] {
+    Target played = nativeTarget();
+    played.name += "_tiles";
+    played.tiles = Tiles::Played;
+    return played;
+  }();
+  return target;
+}
+
+/// Products on tiles: every form of the op table at one size, and larger ones, of several
+/// panels and blocks of k.
+std::vector<KernelItem> tileItems() {
+  static std::deque<OpCase> cases;
+  MLIRContext context;
+  context.loadDialect<ds::DSDialect, func::FuncDialect>();
+  std::vector<KernelItem> items;
+  for (const OpRow &row : allOpRows()) {
+    if (row.name != "ds.linear" && row.name != "ds.linear_input_grad" &&
+        row.name != "ds.linear_weight_grad")
+      continue;
+    for (std::string type : {"f16", "bf16"}) {
+      for (const OpCase &opCase : row.cases) {
+        // All epilogues, at one size with edges on every side.
+        if (type == "bf16" || !StringRef(opCase.label).ends_with("37x67x270"))
+          continue;
+        cases.push_back(opCase);
+        if (storeHalf(context, cases.back(), type, /*wanted=*/true))
+          items.push_back({&row, &cases.back(), &playedTiles()});
+      }
+      for (auto [m, k, n] : {std::tuple(70, 100, 75), {33, 65, 130}, {100, 1100, 40}}) {
+        auto shape = [&](int64_t rows, int64_t columns) {
+          return std::to_string(rows) + "x" + std::to_string(columns) + "x";
+        };
+        bool weight = row.name == "ds.linear_weight_grad";
+        for (bool transposed : {false, true}) {
+          std::string x = shape(m, k), y = shape(m, n), w = transposed ? shape(n, k) : shape(k, n);
+          OpCase c{.label = x + std::to_string(n) + (transposed ? "_transposed_" : "_") + type,
+                   .operands = {},
+                   .results = {},
+                   .text = ""};
+          if (weight)
+            c.operands = {x + type, y + type, w + "f32"};
+          else
+            c.operands = {(row.name == "ds.linear" ? x : y) + type, w + type};
+          c.results = {weight ? w + "f32" : (row.name == "ds.linear" ? y : x) + type};
+          c.text = row.name + " $0, $1" + (weight ? " init $2" : "") +
+                   (transposed ? " {transpose_weight}" : "") + " : #0, #1" +
+                   (weight ? " init #2" : "") + " -> @0";
+          c.roundings = c.magnitude = (weight ? m : row.name == "ds.linear" ? k : n) + 2;
+          cases.push_back(c);
+          items.push_back({&row, &cases.back(), &playedTiles()});
+        }
+      }
+    }
+  }
+  return items;
+}
+
 void PrintTo(const KernelItem &item, std::ostream *out) {
   *out << item.row->name << " " << item.opCase->label << " " << item.target->name;
 }
@@ -158,5 +219,6 @@ TEST_P(OpTableHalfKernel, MatchesReference) { run(); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpTableKernel, testing::ValuesIn(kernelItems()), nameOf);
 INSTANTIATE_TEST_SUITE_P(Rows, OpTableHalfKernel, testing::ValuesIn(halfItems()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Tiles, OpTableHalfKernel, testing::ValuesIn(tileItems()), nameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OpTableKernel);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OpTableHalfKernel);
