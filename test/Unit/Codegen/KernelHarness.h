@@ -12,8 +12,6 @@
 
 namespace dsc::test {
 
-/// True if this CPU can run code for `target`.
-bool runsHere(const Target &target);
 /// Targets this CPU can run, weakest first.
 std::vector<const Target *> runnableTargets();
 
