@@ -34,6 +34,7 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.dropout"] = createDropoutGenerator();
     map["ds.cross_entropy"] = createCrossEntropyGenerator();
     map["ds.cross_entropy_grad"] = createCrossEntropyGradGenerator();
+    map["ds.label_weights"] = createLabelWeightsGenerator();
     map["ds.count"] = createCountGenerator();
     map["ds.loss_seed"] = createLossSeedGenerator();
     map["ds.token_mean"] = createTokenMeanGenerator();

@@ -44,6 +44,7 @@ GeneratorPointer createDropoutGenerator();
 // Cross-entropy and its scalars.
 GeneratorPointer createCrossEntropyGenerator();
 GeneratorPointer createCrossEntropyGradGenerator();
+GeneratorPointer createLabelWeightsGenerator();
 GeneratorPointer createCountGenerator();
 GeneratorPointer createLossSeedGenerator();
 GeneratorPointer createTokenMeanGenerator();

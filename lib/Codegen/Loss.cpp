@@ -25,6 +25,21 @@ static Value labelOffset(KernelBuilder &b, Value base, Value label, Value counte
   return b.add(base, b.convert(column, b.builder().getIndexType()));
 }
 
+/// i32: how many of `count` labels from `base` on are counted.
+static Value countRun(KernelBuilder &b, Value base, int64_t count) {
+  Type type = b.vectorType(b.builder().getI32Type());
+  Value zero = b.constant(type, 0), one = b.constant(type, 1);
+  Value counts = reduceRun(
+      b, count, {zero},
+      [&](Value at, Value mask, ValueRange sums) {
+        Value labels = b.loadVector(b.flat(0), b.add(base, at), mask);
+        Value found = DSC_FAULT(53, b.select(isCounted(b, labels), one, zero), one);
+        return Carried{b.add(sums[0], mask ? b.select(mask, found, zero) : found)};
+      },
+      [&](Value x, Value y) { return b.add(x, y); })[0];
+  return b.reduceAdd(counts);
+}
+
 namespace {
 
 class CrossEntropyGenerator : public KernelGenerator {
@@ -40,6 +55,7 @@ public:
     int64_t whole = columns / block * block;
     Value logits = b.flat(0), labels = b.flat(1);
     Value smoothing = loss.getSmoothing() ? b.load(b.flat(2), b.index(0)) : Value();
+    Value weights = loss.getWeights() ? b.flat(loss.getSmoothing() ? 3 : 2) : Value();
     b.forRange(b.begin(), b.end(), 1, [&](Value row) {
       Value base = b.linear(row, columns);
       Carried state = {b.f32(-std::numeric_limits<float>::max()), b.f64(0)};
@@ -62,6 +78,8 @@ public:
         Value distance = b.sub(b.convert(chosen, b.f64Type()), mean);
         value = b.add(value, b.convert(b.mul(smoothing, distance), b.f32Type()));
       }
+      if (weights)
+        value = b.mul(value, b.load(weights, row));
       b.store(b.select(counted, value, b.f32(0)), b.flat(resultArgument[0]), row);
       b.store(b.add(largest, logSum), b.flat(resultArgument[1]), row);
     });
@@ -111,15 +129,16 @@ public:
   }
   void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
                 const Target &target) const override {
+    auto grad = cast<ds::CrossEntropyGradOp>(op);
     KernelBuilder b(kernel, target);
     int64_t columns = columnsOf(op->getResult(0));
     Value logits = b.flat(0), labels = b.flat(1), lses = b.flat(2);
     Value out = b.flat(resultArgument[0]);
     Value seed = b.convert(b.load(b.flat(3), b.index(0)), b.f32Type());
-    Value seeds = b.broadcast(seed);
+    Value weights = grad.getWeights() ? b.flat(grad.getSmoothing() ? 5 : 4) : Value();
     // Of the targets: the label's distance from the others, and what every class has.
     Value peak = b.f32(1), share;
-    if (cast<ds::CrossEntropyGradOp>(op).getSmoothing()) {
+    if (grad.getSmoothing()) {
       Value smoothing = b.load(b.flat(4), b.index(0));
       peak = b.convert(b.sub(b.f64(1), smoothing), b.f32Type());
       share = b.convert(b.div(smoothing, b.f64(static_cast<double>(columns))), b.f32Type());
@@ -136,15 +155,17 @@ public:
           counted,
           [&] {
             Value lse = b.load(lses, row), shift = b.broadcast(lse);
+            Value factor = weights ? b.mul(seed, b.load(weights, row)) : seed;
+            Value factors = b.broadcast(factor);
             Value place = labelOffset(b, base, label, counted);
             // Before the row is overwritten, as the result may lie over the logits.
             Value chosen = emitExpFlushed(b, b.sub(b.load(logits, place), lse));
             b.forVectors(columns, [&](Value at, Value mask) {
               Value x = b.loadVector(logits, b.add(base, at), mask);
               Value p = emitExpFlushed(b, b.sub(x, shift));
-              b.storeVector(b.mul(seeds, aboveShare(p)), out, b.add(base, at), mask);
+              b.storeVector(b.mul(factors, aboveShare(p)), out, b.add(base, at), mask);
             });
-            b.store(b.mul(seed, b.sub(aboveShare(chosen), peak)), out, place);
+            b.store(b.mul(factor, b.sub(aboveShare(chosen), peak)), out, place);
             return Carried{};
           },
           [&] {
@@ -174,17 +195,42 @@ public:
 
 class CountGenerator : public ScalarLossGenerator {
   Value value(KernelBuilder &b, Operation *op) const override {
-    Type type = b.vectorType(b.builder().getI32Type());
-    Value zero = b.constant(type, 0), one = b.constant(type, 1);
-    Value counts = reduceRun(
-        b, elementsOf(op->getOperand(0)), {zero},
-        [&](Value at, Value mask, ValueRange sums) {
-          Value labels = b.loadVector(b.flat(0), at, mask);
-          Value found = DSC_FAULT(53, b.select(isCounted(b, labels), one, zero), one);
-          return Carried{b.add(sums[0], mask ? b.select(mask, found, zero) : found)};
-        },
-        [&](Value x, Value y) { return b.add(x, y); })[0];
-    return b.convert(b.reduceAdd(counts), b.f64Type());
+    Value labels = op->getOperand(0);
+    if (!cast<ds::CountOp>(op).getSamples())
+      return b.convert(countRun(b, b.index(0), elementsOf(labels)), b.f64Type());
+    int64_t columns = columnsOf(labels);
+    return b.forRange(b.index(0), b.index(elementsOf(labels) / columns), 1, {b.f64(0)},
+                      [&](Value row, ValueRange sums) {
+                        Value found = countRun(b, b.linear(row, columns), columns);
+                        Value counts = arith::CmpIOp::create(
+                            b.builder(), b.loc(), arith::CmpIPredicate::ne, found, b.i32(0));
+                        return Carried{b.add(sums[0], b.select(counts, b.f64(1), b.f64(0)))};
+                      })[0];
+  }
+};
+
+class LabelWeightsGenerator : public KernelGenerator {
+public:
+  int64_t items(Operation *op) const override {
+    return elementsOf(op->getOperand(0)) / columnsOf(op->getOperand(0));
+  }
+  void generate(Operation *op, ArrayRef<int64_t> resultArgument, func::FuncOp kernel,
+                const Target &target) const override {
+    KernelBuilder b(kernel, target);
+    int64_t columns = columnsOf(op->getOperand(0));
+    Value labels = b.flat(0), out = b.flat(resultArgument[0]);
+    b.forRange(b.begin(), b.end(), 1, [&](Value row) {
+      Value base = b.linear(row, columns);
+      Value count = b.convert(countRun(b, base, columns), b.f32Type());
+      // Infinite where nothing counts: then no element takes it.
+      Value weights = b.broadcast(DSC_FAULT(96, b.div(b.f32(1), count), b.f32(1)));
+      b.forVectors(columns, [&](Value at, Value mask) {
+        Value place = b.add(base, at);
+        Value counted = isCounted(b, b.loadVector(labels, place, mask));
+        b.storeVector(b.select(counted, weights, b.splat(0)), out, place, mask);
+      });
+    });
+    b.finish();
   }
 };
 
@@ -218,6 +264,9 @@ GeneratorPointer dsc::createCrossEntropyGenerator() {
 }
 GeneratorPointer dsc::createCrossEntropyGradGenerator() {
   return std::make_unique<CrossEntropyGradGenerator>();
+}
+GeneratorPointer dsc::createLabelWeightsGenerator() {
+  return std::make_unique<LabelWeightsGenerator>();
 }
 GeneratorPointer dsc::createCountGenerator() { return std::make_unique<CountGenerator>(); }
 GeneratorPointer dsc::createLossSeedGenerator() { return std::make_unique<LossSeedGenerator>(); }

@@ -7,6 +7,9 @@ using namespace dsc;
 
 void Resolver::resolveTrain() {
   resolveBatch();
+  resolveRamp();
+  if (text("train.loss_reduction").value == "sample")
+    spec.train.lossReduction = LossReduction::Sample;
   resolvePrecision();
   resolveClipping();
   resolveLossScaling();

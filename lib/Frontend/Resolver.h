@@ -76,6 +76,7 @@ private:
   void resolveTrain();
   void resolveClipping();
   void resolveBatch();
+  void resolveRamp();
   void resolvePrecision();
   void resolveLossScaling();
   void resolveRecompute();

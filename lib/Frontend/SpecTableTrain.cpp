@@ -256,6 +256,35 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
                .max = 1 << 20,
                .unit = "micro-batches",
                .doc = "Micro-batches of an update."});
+  t.push_back({.path = "train.batch_ramp",
+               .types = TObject,
+               .inferred = "every update has train_batch_size",
+               .doc = "Batches that grow, as Megatron-LM's `--rampup-batch-size` says: step n has "
+                      "start + increment · ⌊c · k / samples⌋ sequences, c those of all steps "
+                      "before it, k = (train_batch_size − start) / increment, and at most "
+                      "train_batch_size. docs/Data.md."});
+  for (auto [path, most, unit, doc] :
+       {std::tuple("train.batch_ramp.start", double(1 << 20), "sequences",
+                   "Of the first update; a multiple of the micro-batch, below "
+                   "`train_batch_size`."),
+        std::tuple("train.batch_ramp.increment", double(1 << 20), "sequences",
+                   "By which it grows; a multiple of the micro-batch that divides "
+                   "`train_batch_size` − `start`."),
+        std::tuple("train.batch_ramp.samples", maxSteps, "sequences", "Over how many it grows.")})
+    t.push_back({.path = path,
+                 .types = TInteger,
+                 .required = true,
+                 .min = 1,
+                 .max = most,
+                 .unit = unit,
+                 .doc = doc});
+  t.push_back({.path = "train.loss_reduction",
+               .types = TString,
+               .fallback = "\"token\"",
+               .choices = {"token", "sample"},
+               .doc = "What the loss of an update is the mean over: `token`, all its counted "
+                      "tokens; `sample`, its sequences (those with a counted token), each the mean "
+                      "over its own. Evaluation is per token."});
   t.push_back({.path = "train.loss_scaling",
                .types = TBool | TAuto,
                .fallback = "false",

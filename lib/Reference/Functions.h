@@ -31,6 +31,7 @@ void evaluate(ds::BiasGradOp op, Evaluation &at);
 
 void evaluate(ds::CrossEntropyOp op, Evaluation &at);
 void evaluate(ds::CrossEntropyGradOp op, Evaluation &at);
+void evaluate(ds::LabelWeightsOp op, Evaluation &at);
 void evaluate(ds::CountOp op, Evaluation &at);
 void evaluate(ds::LossSeedOp op, Evaluation &at);
 void evaluate(ds::TokenMeanOp op, Evaluation &at);

@@ -40,6 +40,12 @@ static bool isFloating(Value value) {
   return isa<FloatType>(type) && !type.isF64();
 }
 
+/// Weights of losses are made of labels: no parameter has a part in them.
+static bool isWeight(Operation *op, unsigned operand) {
+  auto loss = dyn_cast<ds::CrossEntropyOp>(op);
+  return loss && loss.getWeights() && loss->getOperand(operand) == loss.getWeights();
+}
+
 /// The mean of losses is the objective: its own gradient is 1 and never given, that of its losses
 /// one scalar for all rows, and its count is no variable.
 static bool isObjective(Operation *op) { return isa<ds::TokenMeanOp>(op); }
@@ -114,7 +120,7 @@ LogicalResult Checker::build() {
   SmallVector<Value> results;
   for (auto [index, value] : llvm::enumerate(gradients)) {
     Value operand = copy->getOperand(index);
-    if (!value && isFloating(operand) && !isObjective(op))
+    if (!value && isFloating(operand) && !isWeight(copy, index) && !isObjective(op))
       return op->emitOpError("gives no gradient for operand ") << index;
     if (!value)
       continue;

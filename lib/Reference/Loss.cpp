@@ -38,6 +38,8 @@ void reference::evaluate(ds::CrossEntropyOp op, Evaluation &at) {
     for (int64_t v = 0; v < columns; ++v)
       uniform += (lse[i] - row[v]) / static_cast<double>(columns);
     losses[i] = smoothing == 0 ? likelihood : (1 - smoothing) * likelihood + smoothing * uniform;
+    if (op.getWeights())
+      losses[i] *= at(op.getWeights())[i];
   }
 }
 
@@ -52,17 +54,34 @@ void reference::evaluate(ds::CrossEntropyGradOp op, Evaluation &at) {
       return;
     if (labels[i] == uncounted)
       continue;
+    double factor = op.getWeights() ? seed * at(op.getWeights())[i] : seed;
     for (int64_t v = 0; v < logits.columns(); ++v) {
       double target = share + (static_cast<double>(v) == labels[i] ? 1 - smoothing : 0);
-      result.row(i)[v] = seed * (std::exp(logits.row(i)[v] - lse[i]) - target);
+      result.row(i)[v] = factor * (std::exp(logits.row(i)[v] - lse[i]) - target);
     }
   }
 }
 
-void reference::evaluate(ds::CountOp op, Evaluation &at) {
+/// Counted labels of each sample, a run along the last dimension.
+static std::vector<double> countedLabels(const Tensor &labels) {
+  std::vector<double> counts(static_cast<size_t>(labels.rows()), 0);
+  for (int64_t i = 0; i < labels.count(); ++i)
+    counts[static_cast<size_t>(i / labels.columns())] += labels[i] != uncounted;
+  return counts;
+}
+
+void reference::evaluate(ds::LabelWeightsOp op, Evaluation &at) {
   const Tensor &labels = at(op.getLabels());
-  for (double label : labels.values)
-    at.result(op.getResult())[0] += label != uncounted;
+  std::vector<double> counts = countedLabels(labels);
+  Tensor &result = at.result(op.getResult());
+  for (int64_t i = 0; i < labels.count(); ++i)
+    if (labels[i] != uncounted)
+      result[i] = 1 / counts[static_cast<size_t>(i / labels.columns())];
+}
+
+void reference::evaluate(ds::CountOp op, Evaluation &at) {
+  for (double count : countedLabels(at(op.getLabels())))
+    at.result(op.getResult())[0] += op.getSamples() ? count > 0 : count;
 }
 
 void reference::evaluate(ds::LossSeedOp op, Evaluation &at) {

@@ -20,7 +20,8 @@ struct Table {
     add<ds::RandomKeyOp, ds::DropoutOp>();
     add<ds::EmbeddingOp, ds::EmbeddingGradOp, ds::PositionGradOp>();
     add<ds::LinearOp, ds::LinearInputGradOp, ds::LinearWeightGradOp, ds::BiasGradOp>();
-    add<ds::CrossEntropyOp, ds::CrossEntropyGradOp, ds::CountOp, ds::LossSeedOp, ds::TokenMeanOp>();
+    add<ds::CrossEntropyOp, ds::CrossEntropyGradOp, ds::LossSeedOp, ds::TokenMeanOp>();
+    add<ds::CountOp, ds::LabelWeightsOp>();
     add<ds::SliceRowsOp, ds::ConcatRowsOp>();
     add<ds::LayerNormOp, ds::LayerNormInputGradOp, ds::LayerNormParameterGradOp>();
     add<ds::AdamUpdateOp, ds::SgdUpdateOp, ds::LionUpdateOp, ds::LambDirectionOp, ds::DescendOp>();

@@ -39,8 +39,8 @@ def spec():
 
 
 def manifest():
-    info = {"manifest_hash": "0" * 16, "format": "dsc checkpoint 1", "step": 3, "plan": "p",
-            "data": {"epoch": 1, "batch": 2, "windows_per_epoch": 9}, "log_bytes": 99, "evaluation_due": False,
+    info = {"manifest_hash": "0" * 16, "format": "dsc checkpoint 2", "step": 3, "plan": "p",
+            "data": {"epoch": 1, "row": 2, "windows_per_epoch": 9}, "log_bytes": 99, "evaluation_due": False,
             "evaluations": [[1, 0.5]], "files": [{"name": "state", "bytes": 9, "xxh3": "0123456789abcdef"}],
             "spec": {"train": {"steps": 3}}, "tensors": [{"name": "a", "role": "counter", "dtype": "F64", "shape": [2]}]}
     yield json.dumps(info, indent=2).encode()

@@ -1,4 +1,5 @@
-"""A batch of 6 in micro-batches of 6, 3, 2 and 1: the same loss, gradient norm and validation loss.
+"""A batch of 6 in micro-batches of 6, 3, 2 and 1: the same loss, gradient norm and validation loss, whether the loss is the mean over
+tokens or over samples.
 
     accumulation.py --work=DIR
 
@@ -30,11 +31,12 @@ def main():
     with open(os.path.join(work, "other.txt"), "w") as f:
         f.write("".join(chr(33 + i * i % 17) for i in range(7 * LENGTH - 3)))  # 7 windows: a last batch with rows that do not count
     results = {}
-    for micro in (6, 3, 2, 1):
+    for reduction, micro in [("token", m) for m in (6, 3, 2, 1)] + [("sample", m) for m in (6, 2, 1)]:
         spec = {"schema_version": 1, "model": {"model_type": "gpt2", "n_layer": 2, "n_embd": 20, "n_head": 2, "n_positions": LENGTH,
                                                "vocab_size": 257, "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0},
                 "data": {"train": [{"path": "tokens.npy", "format": "replay", "labels": "labels.npy"}], "validation": "other.txt"},
                 "train": {"train_batch_size": BATCH, "train_micro_batch_size_per_gpu": micro, "steps": STEPS, "gradient_clipping": 0.5,
+                          "loss_reduction": reduction,
                           "optimizer": {"type": "SGD", "params": {"lr": 0.1, "momentum": 0.9}}},
                 "evaluation": {"every": 1}}
         with open(os.path.join(work, "model.json"), "w") as f:
@@ -44,16 +46,18 @@ def main():
             done = subprocess.run(command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode:
                 raise SystemExit(f"{' '.join(command)} exited with {done.returncode}:\n{done.stdout}")
-        results[micro] = [read_log(os.path.join(work, name)) for name in ("run.jsonl", "reference.jsonl")]
-    whole = results[BATCH][1]
+        results[reduction, micro] = [read_log(os.path.join(work, name)) for name in ("run.jsonl", "reference.jsonl")]
     counted = [sum(label != -100 for row in labels[s * BATCH:(s + 1) * BATCH] for label in row) for s in range(STEPS)]
-    for micro, (run, reference) in results.items():
+    for one, other in zip(results["token", BATCH][1], results["sample", BATCH][1], strict=True):
+        assert abs(one["grad_norm"] / other["grad_norm"] - 1) > 1e-2, (one, other)
+    for (reduction, micro), (run, reference) in results.items():
+        whole = results[reduction, BATCH][1]
         for lines, bound in ((run, PROMISE), (reference, 1e-12)):
             assert [line["counted_tokens"] for line in lines] == counted, (micro, lines)
             for line, wanted in zip(lines, whole, strict=True):
                 for key in ("loss", "grad_norm", "eval_loss"):
                     assert abs(line[key] - wanted[key]) <= bound * abs(wanted[key]), (micro, key, line, wanted)
-    print(f"{len(results)} cuts, one run")
+    print(f"{len(results)} cuts of two runs")
 
 
 if __name__ == "__main__":

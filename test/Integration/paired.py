@@ -3,7 +3,7 @@
     paired.py --work=DIR --seeds=1-3 [--precision=fp16|bf16]
 
 For each seed a spec is drawn: sizes that are no multiple of a tile, head, activation, optimizer, schedule, clipping,
-uncounted labels, an empty window, micro-batches, a loss scale. Then
+uncounted labels, an empty window, micro-batches, a loss scale, the mean over samples. Then
 - dsrun's log against dsc-reference's: every field that is exact (step, updates, tokens, skipped) equal, learning rate to
   1e-15 relative, loss and gradient norm to 2e-6 relative: 32 unit roundoffs of f32, what the project promises over 20 steps;
 - dsrun with 1 and 2 threads and with --poison-memory: logs and weights equal to the bit.
@@ -101,6 +101,8 @@ def draw_spec(r, folder):
     if r.random() < 0.3:
         spec["train"] |= {"loss_scaling": True, "fp16": {"initial_scale_power": r.randint(0, 20), "loss_scale_window": r.randint(1, 4),
                                                          "loss_scale": r.choice([0, 0, 128, 1000])}}
+    if r.random() < 0.3:
+        spec["train"]["loss_reduction"] = "sample"
     with open(os.path.join(folder, "model.json"), "w") as f:
         json.dump(spec, f, indent=1)
     return spec

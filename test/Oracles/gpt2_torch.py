@@ -126,7 +126,11 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
         picked = logp.gather(-1, wanted.clamp(min=0)[..., None])[..., 0]
         smoothing = settings.get("label_smoothing", 0.0)
         wished = (1 - smoothing) * picked + smoothing * logp.mean(-1)
-        loss = -(wished * (wanted != -100)).sum() / counted
+        losses, each = -(wished * (wanted != -100)).sum(-1), (wanted != -100).sum(-1)
+        if settings.get("loss_reduction", "token") == "sample":
+            loss = (losses[each > 0] / each[each > 0]).mean()
+        else:
+            loss = losses.sum() / counted
         grads = dict(zip(p, torch.autograd.grad(loss, list(p.values()))))
         # PyTorch's own f32 norm is off by up to 1e-3 on large gradients: sum in double.
         norm = math.sqrt(sum(float((g.double() ** 2).sum()) for g in grads.values()))

@@ -52,6 +52,10 @@ CASES = {
                                                ignored=0.5, smoothing=0.1),
     "accumulation-of-4-smoothed-clipped-untied": case({"tie_word_embeddings": False}, {
         "train_batch_size": 8, "train_micro_batch_size_per_gpu": 2, "gradient_clipping": 0.5}, ignored=0.5, smoothing=0.1),
+    "accumulation-of-4-mean-over-samples": case(train={
+        "train_batch_size": 8, "train_micro_batch_size_per_gpu": 2, "gradient_clipping": 0.5, "loss_reduction": "sample"},
+        ignored=0.5, smoothing=0.1),
+    "mean-over-samples-untied": case({"tie_word_embeddings": False}, {"loss_reduction": "sample"}, ignored=0.3),
     "accumulation-of-3-untied": case({"tie_word_embeddings": False}, {"train_batch_size": 3, "gradient_accumulation_steps": 3}),
     "constant-no-clip": case(train={"scheduler": {"type": "constant", "params": {"warmup_steps": 2}}, "gradient_clipping": 0.0}),
 }

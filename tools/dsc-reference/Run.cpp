@@ -192,9 +192,11 @@ Status ReferenceRun::step(int64_t number, StepLog *log, Progress &progress) {
   StepRecord record;
   std::vector<int32_t> tokens(config.batch * config.seq), labels(tokens.size()),
       positions(tokens.size());
-  record.tokens = config.batch * config.seq;
-  if (Status status =
-          stream->next(tokens.data(), labels.data(), record.countedTokens, positions.data());
+  record.samples = ramp->size(number);
+  record.consumedSamples = ramp->consumed(number + 1);
+  record.tokens = record.samples * config.seq;
+  if (Status status = stream->next(tokens.data(), labels.data(), record.countedTokens,
+                                   positions.data(), record.samples);
       !status.ok())
     return status;
   for (const StateChange &change : stateChanges)
@@ -264,12 +266,13 @@ Status ReferenceRun::train() {
   if (!opened.ok())
     return opened.status();
   stream = std::move(*opened);
+  ramp.emplace(config.batch, config.ramp);
   steps = spec.train.steps;
   if (steps <= 0) {
-    auto product = checkedMultiply(spec.train.epochs, stream->batchesPerEpoch());
-    if (!product)
+    auto count = ramp->stepsOf(spec.train.epochs, stream->windowsPerEpoch());
+    if (!count)
       return inputError("train.epochs " + std::to_string(spec.train.epochs) + " is too large");
-    steps = *product;
+    steps = *count;
   }
   // Unknown to a spec whose length is given in epochs.
   double &total = interpreter.hyperparameters["train.scheduler.params.total_steps"];

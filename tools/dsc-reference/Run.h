@@ -62,6 +62,7 @@ private:
   reference::Interpreter interpreter;
   DataConfig config;
   std::unique_ptr<BatchStream> stream;
+  std::optional<BatchRamp> ramp;
   std::unique_ptr<EvaluationStream> validation;
   std::optional<WeightSource> source;
   std::vector<StateChange> stateChanges;

@@ -175,7 +175,7 @@ private:
     PlanSummary summary = summarizePlan(*module, options.targets);
     addFacts(summary);
     if (options.dryRun) {
-      llvm::outs() << printSummary(summary);
+      llvm::outs() << printSummary(summary) << rampText();
       return beforeLowering ? printRecompute(*beforeLowering, recompute) : Status();
     }
     return emit(*module, summary);
@@ -210,6 +210,19 @@ private:
       return internalError("measuring what to recompute failed");
     llvm::outs() << *table;
     return {};
+  }
+
+  /// How the batch grows; empty where it does not.
+  std::string rampText() {
+    const BatchRampSettings &settings = spec.train.ramp;
+    BatchRamp ramp(spec.train.batch, settings);
+    if (!ramp.ramps())
+      return {};
+    std::string full = printGrouped(spec.train.batch);
+    return "batch sizes      " + printGrouped(settings.start) + " to " + full + " by " +
+           printGrouped(settings.increment) + " over " + printGrouped(settings.samples) +
+           " sequences; " + full + " from step " + printGrouped(ramp.fullFrom()) + " on, " +
+           printGrouped(ramp.consumed(ramp.fullFrom())) + " sequences before it\n";
   }
 
   void addFacts(const PlanSummary &summary) {

@@ -4,6 +4,7 @@
 #ifndef DSC_FRONTEND_SPEC_H
 #define DSC_FRONTEND_SPEC_H
 
+#include "dsc/Support/BatchRamp.h"
 #include "dsc/Support/JsonValue.h"
 #include "dsc/Support/Status.h"
 #include <cstdint>
@@ -81,12 +82,18 @@ struct LossScaleSpec {
   bool consecutive = false;
 };
 
+/// What the loss of a window is the mean over: its counted tokens, or its samples, each the mean
+/// over its own counted tokens.
+enum class LossReduction { Token, Sample };
+
 /// Which runs give the same bits: Run: the same plan; Layout: whatever the layout, too.
 enum class Reproducible { Run, Layout };
 
 struct TrainSpec {
   int64_t batch = 1;      ///< train_batch_size, sequences an update
   int64_t microBatch = 1; ///< train_micro_batch_size_per_gpu, divides `batch`: sequences at a time
+  BatchRampSettings ramp; ///< of `batch` over the first steps
+  LossReduction lossReduction = LossReduction::Token;
   double gradientClipping = 0, gradientClippingValue = 0; ///< by global norm, by value; 0: none
   Precision precision = Precision::F32;
   OptimizerKind optimizer = OptimizerKind::AdamW;

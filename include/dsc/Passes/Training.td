@@ -22,6 +22,7 @@ def DsDifferentiate : Pass<"ds-differentiate", "::mlir::ModuleOp"> {
     - D2: every op between a parameter and the loss knows its backward.
     - D3: backward ops read nothing of the forward pass that `savedValues` does not name.
     - D4: every parameter that is not frozen gets a gradient.
+    - D5: what a trained parameter has a part in is no operand that an op has no gradient for, such as weights of losses.
 
     ```mlir
     %y = ds.block "h.0" -> tensor<2x8x16xf32> {
@@ -77,7 +78,8 @@ def DsAccumulateGradients : Pass<"ds-accumulate-gradients", "::mlir::ModuleOp"> 
     Before: `@train` reports `loss`, `tokens` and gradients. After: as above. With K = 1 or without `@train` the module
     is left alone.
 
-    - A1: `tokens` is the `ds.count` of an argument.
+    - A1: `tokens` is the `ds.count` of an argument. Every `ds.count` of that argument, that of the samples too, is
+      taken over the window.
     - A2: gradients are reported, and not clipped yet.
     - A3: K is positive.
 

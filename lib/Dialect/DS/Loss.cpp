@@ -16,7 +16,7 @@ static LogicalResult expectRows(Operation *op, Value logits,
   if (shapeOf(logits).empty())
     return op->emitOpError("C1: logits have no dimension");
   for (auto [what, value] : values)
-    if (failed(expectShape(op, "C1", what, shapeOf(value), leading(logits))))
+    if (value && failed(expectShape(op, "C1", what, shapeOf(value), leading(logits))))
       return failure();
   return success();
 }
@@ -25,10 +25,14 @@ static LogicalResult expectRows(Operation *op, Value logits,
 
 LogicalResult CrossEntropyOp::verify() {
   if (failed(expectRows(*this, getLogits(),
-                        {{"labels", getLabels()}, {"losses", getLosses()}, {"lse", getLse()}})))
+                        {{"labels", getLabels()},
+                         {"losses", getLosses()},
+                         {"lse", getLse()},
+                         {"weights", getWeights()}})))
     return failure();
-  return expectElementTypes(*this, "C2", {getLogits()},
-                            {{"losses", getLosses()}, {"lse", getLse()}});
+  return expectElementTypes(
+      *this, "C2", {getLogits()},
+      {{"losses", getLosses()}, {"lse", getLse()}, {"weights", getWeights()}});
 }
 
 LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, ValueRange resultGradients,
@@ -39,16 +43,16 @@ LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, ValueRange resul
     return emitOpError("C3: lse takes no gradient");
   gradients.push_back(CrossEntropyGradOp::create(
       builder, getLoc(), getLogits().getType(), getLogits(), getLabels(), getLse(),
-      resultGradients[0], DSC_FAULT(40, getSmoothing(), Value())));
-  gradients.push_back(Value()); // labels
-  if (getSmoothing())
-    gradients.push_back(Value());
+      resultGradients[0], DSC_FAULT(40, getSmoothing(), Value()),
+      DSC_FAULT(95, getWeights(), Value())));
+  gradients.resize(getNumOperands()); // nothing but the logits has one
   return success();
 }
 SmallVector<Value> CrossEntropyOp::savedValues() {
   SmallVector<Value> saved = {getLogits(), getLabels(), getLse()};
-  if (getSmoothing())
-    saved.push_back(getSmoothing());
+  for (Value optional : {getSmoothing(), getWeights()})
+    if (optional)
+      saved.push_back(optional);
   return saved;
 }
 // Maximum, difference, exponential, sum; with smoothing the sum of the logits.
@@ -57,16 +61,20 @@ ShardingRule CrossEntropyOp::shardingRule() {
   SmallVector<StringRef> operands = {".v", "."};
   if (getSmoothing())
     operands.push_back("");
+  if (getWeights())
+    operands.push_back(".");
   return einsum(*this, operands, {".", "."}, "v");
 }
 
 //===-- cross_entropy_grad --===//
 
 LogicalResult CrossEntropyGradOp::verify() {
-  if (failed(expectRows(*this, getLogits(), {{"labels", getLabels()}, {"lse", getLse()}})) ||
+  if (failed(expectRows(*this, getLogits(),
+                        {{"labels", getLabels()}, {"lse", getLse()}, {"weights", getWeights()}})) ||
       failed(expectShape(*this, "C4", "result", shapeOf(getResult()), shapeOf(getLogits()))))
     return failure();
-  return expectElementTypes(*this, "C4", {getLogits(), getResult()}, {{"lse", getLse()}});
+  return expectElementTypes(*this, "C4", {getLogits(), getResult()},
+                            {{"lse", getLse()}, {"weights", getWeights()}});
 }
 // Difference, exponential, difference, product.
 int64_t CrossEntropyGradOp::flops() { return 4 * elements(getLogits()); }
@@ -75,17 +83,31 @@ ShardingRule CrossEntropyGradOp::shardingRule() {
   SmallVector<StringRef> operands = {".v", ".", ".", ""};
   if (getSmoothing())
     operands.push_back("");
+  if (getWeights())
+    operands.push_back(".");
   return einsum(*this, operands, {".v"});
 }
 
-//===-- count, loss_seed, token_mean --===//
+//===-- label_weights, count, loss_seed, token_mean --===//
+
+LogicalResult LabelWeightsOp::verify() {
+  if (shapeOf(getLabels()).empty())
+    return emitOpError("C8: labels have no dimension");
+  if (!tensorOf(getResult()).getElementType().isF32())
+    return emitOpError("C8: result is ")
+           << tensorOf(getResult()).getElementType() << ", must be f32";
+  return expectShape(*this, "C8", "result", shapeOf(getResult()), shapeOf(getLabels()));
+}
+ShardingRule LabelWeightsOp::shardingRule() { return einsum(*this, {".t"}, {".t"}, "t"); }
 
 LogicalResult CountOp::verify() {
   if (shapeOf(getLabels()).empty())
     return emitOpError("C5: labels have no dimension");
   return success();
 }
-ShardingRule CountOp::shardingRule() { return einsum(*this, {"."}, {""}); }
+ShardingRule CountOp::shardingRule() {
+  return getSamples() ? einsum(*this, {".t"}, {""}, "t") : einsum(*this, {"."}, {""});
+}
 
 ShardingRule LossSeedOp::shardingRule() { return scalarRule(*this); }
 

@@ -465,17 +465,26 @@ void Importer::lossProgram(StringRef name) {
     smoothing = ds::ReadOp::create(builder, named("smoothing", "objective.label_smoothing"), scalar,
                                    "objective.label_smoothing");
   RankedTensorType perToken = tensor({spec.train.microBatch, length});
+  Value weights, samples;
+  if (name == "train" && spec.train.lossReduction == LossReduction::Sample) {
+    weights = ds::LabelWeightsOp::create(builder, named("weights", "train.loss_reduction"),
+                                         perToken, labels);
+    samples = ds::CountOp::create(builder, named("samples", "train.loss_reduction"), scalar, labels,
+                                  /*samples=*/true);
+  }
   ds::BlockOp head = block("head", TypeRange(perToken), "model");
   Value scores = logits(hidden, gain, bias, table);
   Value losses = ds::CrossEntropyOp::create(builder, named("loss", "objective"), perToken, perToken,
-                                            scores, labels, smoothing)
+                                            scores, labels, smoothing, weights)
                      .getLosses();
   ds::YieldOp::create(builder, head.getLoc(), losses);
   builder.setInsertionPointAfter(head);
 
   Location where = named("loss", "objective");
-  Value count = ds::CountOp::create(builder, named("count", "objective"), scalar, labels);
-  Value mean = ds::TokenMeanOp::create(builder, where, scalar, head.getResult(0), count);
+  Value count = ds::CountOp::create(builder, named("count", "objective"), scalar, labels,
+                                    /*samples=*/false);
+  Value mean =
+      ds::TokenMeanOp::create(builder, where, scalar, head.getResult(0), samples ? samples : count);
   ds::ReportOp::create(builder, where, "loss", mean);
   ds::ReportOp::create(builder, where, "tokens", count);
   func::ReturnOp::create(builder, function.getLoc());

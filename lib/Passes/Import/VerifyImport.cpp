@@ -62,7 +62,9 @@ struct VerifyImport : dsc::impl::DsVerifyImportBase<VerifyImport> {
         return WalkResult::interrupt();
       }
       bool computes = isa<ShardableOpInterface>(op);
-      if (computes && !keeps && !isa<DifferentiableOpInterface, ds::CountOp, ds::RandomKeyOp>(op)) {
+      // Of labels, counters and seeds nothing has a gradient.
+      if (computes && !keeps &&
+          !isa<DifferentiableOpInterface, ds::CountOp, ds::LabelWeightsOp, ds::RandomKeyOp>(op)) {
         op->emitOpError("I3: is no part of a forward pass");
         return WalkResult::interrupt();
       }

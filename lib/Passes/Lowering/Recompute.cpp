@@ -4,6 +4,7 @@
 #include "dsc/Passes/Recompute.h"
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Passes/Passes.h"
+#include "dsc/Support/Fault.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -105,7 +106,7 @@ void BlockRecomputation::copyBeforeFirstReader(Operation *op) {
   Operation *copy = builder.clone(*op);
   copy->setAttr("ds.label", builder.getStringAttr(pair.forward.getLabel() + ".recompute"));
   for (auto [use, number] : uses)
-    use->set(copy->getResult(number));
+    use->set(copy->getResult(DSC_FAULT(97, number, number == 2 ? 1 : number)));
   ++copied;
 }
 

@@ -75,7 +75,7 @@ std::optional<Head> TileHead::match(ds::CrossEntropyOp loss) {
       continue;
     auto grad = dyn_cast<ds::CrossEntropyGradOp>(user);
     if (!grad || head.lossGrad || grad.getLse() != loss.getLse() ||
-        grad.getLabels() != loss.getLabels())
+        grad.getLabels() != loss.getLabels() || grad.getWeights() != loss.getWeights())
       return std::nullopt;
     head.lossGrad = grad;
   }
@@ -130,7 +130,8 @@ void TileHead::tile(Head head) {
     return;
   Value smoothing = head.loss.getSmoothing(),
         gradSmoothing = head.lossGrad ? Value(head.lossGrad.getSmoothing()) : Value();
-  for (Value value : {smoothing, gradSmoothing})
+  Value weights = head.loss.getWeights();
+  for (Value value : {smoothing, gradSmoothing, weights})
     if (value && !hoistBefore(value, head.linear))
       return;
   if (head.weightGrad && head.weightGrad.getInit() &&
@@ -147,7 +148,7 @@ void TileHead::tile(Head head) {
   auto matrix = [&](Value like, int64_t count) -> Type {
     auto type = cast<RankedTensorType>(like.getType());
     SmallVector<int64_t> shape{count};
-    if (like != head.loss.getLabels() && like != head.loss.getLosses())
+    if (like != head.loss.getLabels() && like != head.loss.getLosses() && like != weights)
       shape.push_back(type.getShape().back());
     return RankedTensorType::get(shape, type.getElementType());
   };
@@ -159,20 +160,24 @@ void TileHead::tile(Head head) {
     Value inputRun = maker.make<ds::SliceRowsOp>(head.linear, matrix(input, count), input, start);
     Value labelsRun = maker.make<ds::SliceRowsOp>(head.loss, matrix(labels, count), labels,
                                                   DSC_FAULT(27, start, int64_t(0)));
+    Value weightsRun =
+        weights ? maker.make<ds::SliceRowsOp>(head.loss, matrix(weights, count), weights, start)
+                      .getResult()
+                : Value();
     auto logits =
         maker.make<ds::LinearOp>(head.linear, matrix(head.linear.getResult(), count), Type(),
                                  inputRun, head.linear.getWeight(), Value(), Value(),
                                  head.linear.getTransposeWeight(), ds::Activation::None);
     Type lossType = matrix(head.loss.getLosses(), count);
     auto loss = maker.make<ds::CrossEntropyOp>(head.loss, lossType, lossType, logits.getResult(),
-                                               labelsRun, head.loss.getSmoothing());
+                                               labelsRun, head.loss.getSmoothing(), weightsRun);
     losses.push_back(loss.getLosses());
     lses.push_back(loss.getLse());
     if (!head.lossGrad)
       continue;
     Value gradient = maker.make<ds::CrossEntropyGradOp>(
         head.lossGrad, matrix(head.lossGrad.getResult(), count), logits.getResult(), labelsRun,
-        loss.getLse(), head.lossGrad.getSeed(), head.lossGrad.getSmoothing());
+        loss.getLse(), head.lossGrad.getSeed(), head.lossGrad.getSmoothing(), weightsRun);
     if (head.inputGrad)
       inputGrads.push_back(maker.make<ds::LinearInputGradOp>(
           head.inputGrad, matrix(head.inputGrad.getResult(), count), gradient,

@@ -72,8 +72,10 @@ static std::string attributesOf(Operation *op) {
     text += norm.getResidual() ? "_residual" : "";
   } else if (auto loss = dyn_cast<ds::CrossEntropyOp>(op)) {
     text += loss.getSmoothing() ? "_smoothing" : "";
+    text += loss.getWeights() ? "_weights" : "";
   } else if (auto grad = dyn_cast<ds::CrossEntropyGradOp>(op)) {
     text += grad.getSmoothing() ? "_smoothing" : "";
+    text += grad.getWeights() ? "_weights" : "";
   }
   for (NamedAttribute attribute : op->getAttrDictionary()) {
     StringRef name = attribute.getName();

@@ -37,9 +37,11 @@ static constexpr PrecisionPolicy table[] = {
     // gradient, input, gain, mean, rstd, residual; gradient, input, mean, rstd -> dgain, dbias
     {"ds.layer_norm_input_grad", "hhwwwh", "h"},
     {"ds.layer_norm_parameter_grad", "hhww", "ww"},
-    // logits, labels, smoothing -> losses, lse; logits, labels, lse, seed, smoothing
-    {"ds.cross_entropy", "w..", "ww"},
-    {"ds.cross_entropy_grad", "w.w.", "h"},
+    // logits, labels, smoothing, weights -> losses, lse; logits, labels, lse, seed, smoothing,
+    // weights
+    {"ds.cross_entropy", "w..w", "ww"},
+    {"ds.cross_entropy_grad", "w.w..w", "h"},
+    {"ds.label_weights", ".", "w"},
     {"ds.count", ".", "."},
     {"ds.loss_seed", ".", "."},
     {"ds.token_mean", "w.", "."},

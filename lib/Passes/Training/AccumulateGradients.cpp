@@ -55,7 +55,8 @@ private:
   OpBuilder builder;
   RankedTensorType scalar;
   ds::ReportOp lossReport, countReport;
-  ds::CountOp count;
+  /// Each way of counting the labels, and the variable that has it for the whole window.
+  SmallVector<std::pair<ds::CountOp, StringRef>> counts;
   BlockArgument labels;
   SmallVector<ds::ReportOp> gradientReports; // in the order of the variables
   SmallVector<std::pair<std::string, RankedTensorType>> sums;
@@ -66,8 +67,11 @@ private:
 };
 } // namespace
 
-static constexpr StringLiteral countName = "window.count", lossName = "window.loss",
-                               sampleName = "window.sample";
+static constexpr StringLiteral countName = "window.count", samplesName = "window.counted_samples",
+                               lossName = "window.loss", sampleName = "window.sample";
+
+static StringRef nameOf(ds::CountOp count) { return count.getSamples() ? samplesName : countName; }
+static bool isCount(StringRef name) { return name == countName || name == samplesName; }
 
 static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -76,10 +80,13 @@ LogicalResult Accumulation::findValues() {
   countReport = findReport(micro, "tokens");
   if (!lossReport || !countReport)
     return micro.emitOpError("A1: no '") << (lossReport ? "tokens" : "loss") << "' is reported";
-  count = countReport.getValue().getDefiningOp<ds::CountOp>();
+  auto count = countReport.getValue().getDefiningOp<ds::CountOp>();
   labels = count ? dyn_cast<BlockArgument>(count.getLabels()) : BlockArgument();
   if (!labels)
     return countReport.emitOpError("A1: the tokens are not counted on an argument of @train");
+  for (auto other : micro.getOps<ds::CountOp>())
+    if (other.getLabels() == labels)
+      counts.push_back({other, nameOf(other)});
   for (auto report : micro.getOps<ds::ReportOp>())
     if (report.getName().starts_with(kGradientPrefix))
       gradientReports.push_back(report);
@@ -200,11 +207,14 @@ void Accumulation::rewriteMicro() {
       add.erase();
     }
   }
-  builder.setInsertionPoint(count);
   if (DSC_FAULT(11, false, true))
     return;
-  count.replaceAllUsesWith(read(countName, scalar));
-  count.erase();
+  for (auto [count, name] : counts) {
+    builder.setInsertionPoint(count);
+    if (!count.use_empty())
+      count.replaceAllUsesWith(read(name, scalar));
+    count.erase();
+  }
 }
 
 /// An empty program without arguments in front of `@train`, which ends it; the builder stands in
@@ -223,7 +233,7 @@ func::FuncOp Accumulation::createProgram(const Twine &name) {
 void Accumulation::createTree() {
   SmallVector<std::pair<std::string, RankedTensorType>> newest;
   for (auto &[name, type] : sums)
-    if (name != countName)
+    if (!isCount(name))
       newest.push_back({name, type});
   SmallVector<std::string> pushes, merges;
   auto slotName = [](size_t slot, StringRef name) {
@@ -242,7 +252,7 @@ void Accumulation::createTree() {
     merges.push_back("train.merge." + std::to_string(slot));
     createProgram(merges.back());
     for (auto &[name, type] : newest) {
-      Value earlier = read(slotName(slot, name), type), later = read(name, type);
+      Value earlier = read(slotName(DSC_FAULT(99, slot, 0), name), type), later = read(name, type);
       assign(name, type == scalar
                        ? increment(earlier, later)
                        : ds::AddOp::create(builder, micro.getLoc(), earlier, later).getResult());
@@ -273,12 +283,14 @@ void Accumulation::createWindow() {
                                      builder.getFunctionType({whole}, {}));
   window.setArgAttr(0, "ds.name", builder.getStringAttr("labels"));
   builder.setInsertionPointToStart(window.addEntryBlock());
-  assign(countName, ds::CountOp::create(builder, micro.getLoc(), scalar, window.getArgument(0)));
+  for (auto [count, name] : counts)
+    assign(name, ds::CountOp::create(builder, micro.getLoc(), scalar, window.getArgument(0),
+                                     name == samplesName));
   auto zero = [&](StringRef name, RankedTensorType type) {
     assign(name, ds::ZerosOp::create(builder, micro.getLoc(), type));
   };
   for (auto &[name, type] : sums)
-    if (!tree && DSC_FAULT(10, name != countName, name == lossName))
+    if (!tree && DSC_FAULT(10, !isCount(name), name == lossName))
       zero(name, type);
   if (samples)
     zero(sampleName, scalar);
@@ -314,7 +326,8 @@ LogicalResult Accumulation::run() {
   if (failed(findValues()))
     return failure();
   micro.setName("train.micro");
-  declare(countName, scalar);
+  for (auto [count, name] : counts)
+    declare(name, scalar);
   declare(lossName, scalar);
   for (ds::ReportOp report : gradientReports)
     uses[report.getName()] = tree ? usesOf(report.getValue()).size() : 1;

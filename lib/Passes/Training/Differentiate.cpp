@@ -168,9 +168,15 @@ LogicalResult Differentiation::differentiateOp(Operation *op, GradientMap &gradi
   Operation *before = lastOp();
   if (failed(differentiable.buildBackward(builder, resultGradients, operandGradients)))
     return failure();
-  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients))
-    if (gradient && isDifferentiated(operand))
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients)) {
+    if (!isDifferentiated(operand))
+      continue;
+    if (!gradient && !getElementTypeOrSelf(operand).isF64()) // f64: scalars of the training loop
+      return op->emitOpError("D5: gives no gradient for an operand of type ")
+             << operand.getType() << " that a trained parameter has a part in";
+    if (gradient)
       wanted.push_back(gradient);
+  }
   eraseUnused(before, wanted);
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGradients))
     if (gradient && isDifferentiated(operand))

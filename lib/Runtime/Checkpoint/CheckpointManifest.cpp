@@ -12,7 +12,7 @@ using namespace dsc;
 using Json = nlohmann::ordered_json;
 
 static constexpr std::string_view manifestStart = "{\n  \"manifest_hash\": \"",
-                                  noHash = "0000000000000000", format = "dsc checkpoint 1";
+                                  noHash = "0000000000000000", format = "dsc checkpoint 2";
 
 uint64_t StateTensor::bytes() const {
   uint64_t bytes = static_cast<uint64_t>(safeTypeSize(type));
@@ -28,7 +28,7 @@ std::string dsc::manifestText(const CheckpointInfo &info) {
   out["step"] = info.step;
   out["plan"] = info.plan;
   out["data"] = {
-      {"epoch", info.epoch}, {"batch", info.batch}, {"windows_per_epoch", info.windowsPerEpoch}};
+      {"epoch", info.epoch}, {"row", info.row}, {"windows_per_epoch", info.windowsPerEpoch}};
   out["log_bytes"] = info.logBytes;
   out["evaluation_due"] = info.evaluationDue;
   Json evaluations = Json::array();
@@ -156,7 +156,7 @@ static std::string parseInfo(const Json &json, CheckpointInfo &info) {
   if (const Json *data = fields.get("data")) {
     Fields position(*data, "data: ");
     info.epoch = position.count("epoch");
-    info.batch = position.count("batch");
+    info.row = position.count("row");
     info.windowsPerEpoch = position.count("windows_per_epoch");
     if (!position.error.empty())
       return position.error;

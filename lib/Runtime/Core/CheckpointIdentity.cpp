@@ -49,7 +49,7 @@ json dsc::notedSettings(const json &spec) {
 }
 
 /// Settings that may change between a checkpoint and the run that continues it; a trailing dot
-/// stands for everything below. The place in the data counts whole batches, so how they are cut
+/// stands for everything below. The place in the data counts sequences, so how a batch is cut
 /// into micro-batches may change, as may what is kept for the backward pass. `data.*.path`: the
 /// same data may lie elsewhere.
 static constexpr std::string_view changeable[] = {"checkpoint.",

@@ -127,7 +127,7 @@ CheckpointInfo Checkpointing::describe(const TrainingPoint &point) const {
   info.plan = session.planHash();
   info.spec = notedSettings(session.spec());
   info.epoch = point.data.epoch;
-  info.batch = point.data.batch;
+  info.row = point.data.row;
   info.windowsPerEpoch = point.windowsPerEpoch;
   info.logBytes = point.log ? point.log->size() : 0;
   info.evaluationDue = point.evaluationDue;

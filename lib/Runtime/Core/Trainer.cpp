@@ -44,13 +44,14 @@ private:
   Status openLogs();
   Status catchUp();
   Status step(int64_t number);
-  Status nextWindow(int64_t &counted);
+  Status nextWindow(int64_t rows, int64_t &counted);
   Status tell(const StepRecord &record);
   Status stopNotFinite(int64_t number);
   Status evaluateAfter(int64_t number, StepRecord &record);
   TrainingPoint pointAfter(int64_t number) const;
   Status profiled(Profile &profile);
   Status finish(Status status);
+  std::string tokensText() const;
   bool goesOn(const Status &status) const {
     return status.ok() && !interruptSignal() && !stopping->stop();
   }
@@ -64,6 +65,7 @@ private:
   std::unique_ptr<BatchStream> stream;
   std::unique_ptr<EvaluationStream> validation;
   std::optional<TrainingStep> window;
+  std::optional<BatchRamp> ramp;
   const std::byte *updatesCounter = nullptr;
   int64_t steps = 0, evaluateEvery = 0, evaluateBatches = 0;
   int64_t done = 0;           ///< steps, those before a resumption included
@@ -92,6 +94,7 @@ Status Trainer::open() {
   if (!batches.ok())
     return batches.status();
   stream = std::move(*batches);
+  ramp.emplace(config.batch, config.ramp);
   if (findProgram(executor.plan(), "evaluate") >= 0) {
     auto opened = EvaluationStream::open(config);
     if (!opened.ok())
@@ -118,10 +121,10 @@ Status Trainer::decideSteps() {
   steps = session.integer("train.steps");
   if (steps <= 0) {
     int64_t epochs = session.integer("train.epochs");
-    auto product = checkedMultiply(epochs, stream->batchesPerEpoch());
-    if (!product)
+    auto count = ramp->stepsOf(epochs, stream->windowsPerEpoch());
+    if (!count)
       return inputError("train.epochs " + std::to_string(epochs) + " is too large");
-    steps = *product;
+    steps = *count;
   }
   // A plan compiled without its data cannot know how many steps its epochs have.
   const nlohmann::json *total = findSetting(session.spec(), "train.scheduler.params.total_steps");
@@ -181,7 +184,7 @@ Status Trainer::startOrResume() {
       done = resumed->step;
       evaluationDue = resumed->evaluationDue;
       if (DSC_FAULT(82, true, false))
-        stream->seek({resumed->epoch, resumed->batch});
+        stream->seek({resumed->epoch, resumed->row});
       for (const auto &[step, loss] : resumed->evaluations)
         stopping->note(step, loss);
       return {};
@@ -265,9 +268,9 @@ Status Trainer::stopNotFinite(int64_t number) {
   return {ErrorCode::Numeric, message};
 }
 
-Status Trainer::nextWindow(int64_t &counted) {
+Status Trainer::nextWindow(int64_t rows, int64_t &counted) {
   ProfileSpan span(session.profile(), "data");
-  return stream->next(window->tokens(), window->labels(), counted, window->positions());
+  return stream->next(window->tokens(), window->labels(), counted, window->positions(), rows);
 }
 
 Status Trainer::tell(const StepRecord &record) {
@@ -282,11 +285,13 @@ Status Trainer::step(int64_t number) {
   ProfileSpan span(session.profile(), "step");
   auto begin = Clock::now();
   StepRecord record;
-  record.tokens = config.batch * config.seq;
-  if (Status status = nextWindow(record.countedTokens); !status.ok())
+  record.samples = ramp->size(number);
+  record.consumedSamples = ramp->consumed(number + 1);
+  record.tokens = record.samples * config.seq;
+  if (Status status = nextWindow(record.samples, record.countedTokens); !status.ok())
     return status;
   changeState(number);
-  Outcome outcome = window->run();
+  Outcome outcome = window->run(record.samples);
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (outcome == Outcome::NotFinite)
     return stopNotFinite(number);
@@ -365,6 +370,12 @@ Status Trainer::finish(Status status) {
   return {};
 }
 
+/// Of a step: "1,024", or "128 to 1,024" where the batch grows.
+std::string Trainer::tokensText() const {
+  std::string full = printGrouped(config.batch * config.seq);
+  return ramp->ramps() ? printGrouped(ramp->size(1) * config.seq) + " to " + full : full;
+}
+
 Status Trainer::run() {
   if (Status status = open(); !status.ok())
     return status;
@@ -387,16 +398,15 @@ Status Trainer::run() {
       return status;
   std::printf("plan %s for %s, %d thread%s, %s tokens a step, %s steps\n",
               session.planHash().c_str(), executor.isa().c_str(), executor.threads(),
-              executor.threads() == 1 ? "" : "s", printGrouped(config.batch * config.seq).c_str(),
+              executor.threads() == 1 ? "" : "s", tokensText().c_str(),
               printGrouped(steps).c_str());
   for (const std::string &note : notes)
     std::printf("note: %s\n", note.c_str());
   if (resumed)
     std::printf("resumed after step %s\n", printGrouped(done).c_str());
   std::fflush(stdout);
-  progress =
-      std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10), std::nullopt,
-                                 ConsoleStyle{session.options().megatron, config.batch});
+  progress = std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10),
+                                        std::nullopt, ConsoleStyle{session.options().megatron});
   if (checkpoints)
     checkpoints->onNote([this](const std::string &line) { progress->message(line); },
                         logs->events());

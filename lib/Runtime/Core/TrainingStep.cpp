@@ -1,6 +1,7 @@
 //===- TrainingStep.cpp - one window of data through the plan's schedule ---===//
 #include "dsc/Runtime/Core/TrainingStep.h"
 #include "dsc/Support/Fault.h"
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -29,10 +30,13 @@ StatusOr<TrainingStep> TrainingStep::open(Executor &executor, const DataConfig &
     if (Status status = step.openRow(phase, parts[phase.program], config); !status.ok())
       return status;
     step.rows.back().first = given[phase.program];
+    step.rows.back().alone = parts[phase.program] == static_cast<int64_t>(phase.times);
     given[phase.program] += static_cast<int64_t>(phase.times);
   }
   if (Status status = step.openOutputs(); !status.ok())
     return status;
+  step.seq = config.seq;
+  step.filled = config.batch;
   size_t elements = static_cast<size_t>(config.batch * config.seq);
   step.theTokens.resize(elements);
   step.theLabels.resize(elements);
@@ -94,10 +98,18 @@ void TrainingStep::give(const Row &row, int64_t part) {
     std::memcpy(row.positions, thePositions.data() + part * row.elements, bytes);
 }
 
-Outcome TrainingStep::run() {
+int64_t TrainingStep::end(const Row &row) const {
+  int64_t each = row.elements / seq, last = row.first + row.times;
+  if (row.times == 1 || !row.alone || !each)
+    return last;
+  return std::min(last, DSC_FAULT(100, (filled + each - 1) / each, filled / each - 1));
+}
+
+Outcome TrainingStep::run(int64_t rowsOfData) {
+  filled = rowsOfData;
   executor->rememberStepState();
   for (const Row &row : rows)
-    for (int64_t part = row.first; part < row.first + row.times; ++part) {
+    for (int64_t part = row.first; part < end(row); ++part) {
       give(row, part);
       if (Outcome outcome = executor->run(row.program); outcome != Outcome::Done)
         return outcome;
@@ -110,7 +122,7 @@ std::string TrainingStep::firstNonFinite() {
   if (std::string found = executor->badVariable(); !found.empty())
     return found + ", before the step";
   for (const Row &row : rows)
-    for (int64_t part = row.first; part < row.first + row.times; ++part) {
+    for (int64_t part = row.first; part < end(row); ++part) {
       give(row, part);
       std::string found = executor->badTensor(row.program);
       if (found.empty())

@@ -73,25 +73,29 @@ public:
   ShuffledStream(RowList list, const DataConfig &config)
       : list(std::move(list)), batch(config.batch), seq(config.seq), seed(config.seed) {}
 
-  Status next(int32_t *tokens, int32_t *labels, int64_t &counted, int32_t *positions) override {
+  Status next(int32_t *tokens, int32_t *labels, int64_t &counted, int32_t *positions,
+              int64_t rows) override {
+    rows = rows ? rows : batch;
     if (orderEpoch != at.epoch) {
       order = epochOrder(seed, at.epoch, list.rows());
       orderEpoch = at.epoch;
     }
     counted = 0;
     for (int64_t b = 0; b < batch; ++b) {
-      int64_t index = at.batch * batch + b;
-      int64_t row = index < list.rows() ? order[static_cast<size_t>(index)] : list.rows();
+      int64_t index = at.row + b;
+      int64_t row = b < rows && index < list.rows() ? order[static_cast<size_t>(index)]
+                                                    : list.rows(); // padding
       if (Status status = list.fill(row, b, seq, tokens, labels, counted, positions); !status)
         return status;
     }
-    if (++at.batch == batchesPerEpoch())
+    at.row += rows;
+    if (at.row >= list.rows())
       at = {at.epoch + 1, 0};
     return {};
   }
   StreamPosition position() const override { return at; }
   void seek(StreamPosition position) override {
-    at = {position.epoch + position.batch / batchesPerEpoch(), position.batch % batchesPerEpoch()};
+    at = position.row < list.rows() ? position : StreamPosition{position.epoch + 1, 0};
   }
   std::vector<std::string> notes() const override { return list.notes(); }
   int64_t windowsPerEpoch() const override { return list.rows(); }
@@ -112,16 +116,17 @@ public:
   ReplayStream(RowList list, const DataConfig &config)
       : list(std::move(list)), batch(config.batch), seq(config.seq) {}
 
-  Status next(int32_t *tokens, int32_t *labels, int64_t &counted, int32_t *positions) override {
-    if (Status status = checkSteps(at.batch + 1); !status)
+  Status next(int32_t *tokens, int32_t *labels, int64_t &counted, int32_t *positions,
+              int64_t rows) override {
+    if (Status status = checkSteps(at.row / batch + 1); !status)
       return status;
     counted = 0;
     for (int64_t b = 0; b < batch; ++b)
-      if (Status status =
-              list.fill(at.batch * batch + b, b, seq, tokens, labels, counted, positions);
+      if (Status status = list.fill(rows && b >= rows ? list.rows() : at.row + b, b, seq, tokens,
+                                    labels, counted, positions);
           !status)
         return status;
-    ++at.batch;
+    at.row += batch;
     return {};
   }
   StreamPosition position() const override { return at; }

@@ -92,6 +92,16 @@ StatusOr<DataConfig> DataConfig::fromResolved(const json &spec, const std::strin
     config.microBatch = micro->get<int64_t>();
   if (config.microBatch < 1 || config.batch % config.microBatch)
     return wrong("train.train_micro_batch_size_per_gpu", "a divisor of train_batch_size");
+  if (const json *ramp = find(section("train"), "batch_ramp")) {
+    for (auto [key, place] : {std::pair{"start", &config.ramp.start},
+                              {"increment", &config.ramp.increment},
+                              {"samples", &config.ramp.samples}})
+      if (Status status = integer(*ramp, "train.batch_ramp", key, *place); !status)
+        return status;
+    if (!config.ramp.fits(config.batch, config.microBatch))
+      return wrong("train.batch_ramp",
+                   "a start and an increment that lead to train_batch_size in whole micro-batches");
+  }
   if (Status status = integer(section("model"), "model", "vocab_size", config.vocabulary); !status)
     return status;
   if (const json *seed = find(data, "seed")) {

@@ -11,16 +11,15 @@ template <typename... T> static std::string format(const char *pattern, T... val
   return text;
 }
 
-std::string dsc::megatronLine(const StepRecord &record, int64_t steps, int64_t batch,
-                              const std::string &time) {
+std::string dsc::megatronLine(const StepRecord &record, int64_t steps, const std::string &time) {
   auto count = [](int64_t n) { return static_cast<long long>(n); };
   bool skipped = !record.skipped.empty();
   std::string line = " [" + time + "]";
   line += format(" iteration %8lld/%8lld |", count(record.step), count(steps));
-  line += format(" consumed samples: %12lld |", count(record.step * batch));
+  line += format(" consumed samples: %12lld |", count(record.consumedSamples));
   line += format(" elapsed time per iteration (ms): %.1f |", record.stepMs);
   line += format(" learning rate: %.6E |", record.learningRate);
-  line += format(" global batch size: %5lld |", count(batch));
+  line += format(" global batch size: %5lld |", count(record.samples));
   if (!skipped)
     line += format(" lm loss: %.6E |", record.loss);
   line += format(" loss scale: %.1f |", record.lossScale.value_or(1));

@@ -99,8 +99,7 @@ void Progress::step(const StepRecord &record) {
     return;
   }
   if (style.megatron) {
-    std::string lines =
-        megatronLine(record, steps, style.batch, localTime()) + megatronEvaluation(record);
+    std::string lines = megatronLine(record, steps, localTime()) + megatronEvaluation(record);
     std::fputs(lines.c_str(), out);
     std::fflush(out);
     return;

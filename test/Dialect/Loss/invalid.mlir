@@ -205,3 +205,43 @@ func.func @kept(%x: tensor<2x8x256xf16>, %l: tensor<2x8xi32>) {
   %y, %s = ds.cross_entropy %x, %l : (tensor<2x8x256xf16>, tensor<2x8xi32>) -> (tensor<2x8xf16>, tensor<2x8xf16>)
   return
 }
+
+// -----
+
+func.func @weights(%x: tensor<2x8x256xf32>, %l: tensor<2x8xi32>, %w: tensor<2xf32>) {
+  // expected-error @below {{'ds.cross_entropy' op C1: weights is [2], expected [2, 8]}}
+  %y, %s = ds.cross_entropy %x, %l weights %w : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @weights_of_gradient(%x: tensor<2x8x256xf16>, %l: tensor<2x8xi32>, %e: tensor<2x8xf32>, %s: tensor<f64>, %w: tensor<2x8xf16>) {
+  // expected-error @below {{'ds.cross_entropy_grad' op C4: weights is 'f16', must be f32 or f64}}
+  %y = ds.cross_entropy_grad %x, %l, %e, %s weights %w : (tensor<2x8x256xf16>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>, tensor<2x8xf16>) -> tensor<2x8x256xf16>
+  return
+}
+
+// -----
+
+func.func @label_weights(%l: tensor<2x8xi32>) {
+  // expected-error @below {{'ds.label_weights' op C8: result is [2], expected [2, 8]}}
+  %w = ds.label_weights %l : (tensor<2x8xi32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @label_weights_type(%l: tensor<2x8xi32>) {
+  // expected-error @below {{'ds.label_weights' op C8: result is 'f16', must be f32}}
+  %w = ds.label_weights %l : (tensor<2x8xi32>) -> tensor<2x8xf16>
+  return
+}
+
+// -----
+
+func.func @label_weights_of_one(%l: tensor<i32>) {
+  // expected-error @below {{'ds.label_weights' op C8: labels have no dimension}}
+  %w = ds.label_weights %l : (tensor<i32>) -> tensor<f32>
+  return
+}

@@ -24,6 +24,20 @@ func.func @smoothing(%x: tensor<2x8x256xf32>, %l: tensor<2x8xi32>, %s: tensor<f6
   return %d : tensor<2x8x256xf32>
 }
 
+// Each sample weighs the same.
+// CHECK-LABEL: func.func @samples
+// CHECK: %[[W:.*]] = ds.label_weights %{{.*}} : (tensor<2x8xi32>) -> tensor<2x8xf32>
+// CHECK: ds.count %{{.*}} {samples} : (tensor<2x8xi32>) -> tensor<f64>
+// CHECK: ds.cross_entropy %{{.*}}, %{{.*}} weights %[[W]] : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+// CHECK: ds.cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} weights %[[W]] :
+func.func @samples(%x: tensor<2x8x256xf32>, %l: tensor<2x8xi32>, %s: tensor<f64>) -> (tensor<2x8x256xf32>, tensor<f64>) {
+  %w = ds.label_weights %l : (tensor<2x8xi32>) -> tensor<2x8xf32>
+  %count = ds.count %l {samples} : (tensor<2x8xi32>) -> tensor<f64>
+  %losses, %lse = ds.cross_entropy %x, %l weights %w : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+  %d = ds.cross_entropy_grad %x, %l, %lse, %count, %s weights %w : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>, tensor<f64>, tensor<2x8xf32>) -> tensor<2x8x256xf32>
+  return %d, %count : tensor<2x8x256xf32>, tensor<f64>
+}
+
 // Rows of a matrix, and of a column of ids.
 // CHECK-LABEL: func.func @rows
 // CHECK: ds.slice_rows %{{.*}} {start = 12 : i64} : (tensor<2x8x16xf32>) -> tensor<4x16xf32>

@@ -100,3 +100,25 @@ func.func @train(%x: tensor<2x8x16xf32>, %labels: tensor<2x8xi32>, %w: tensor<16
   ds.report "grad:w", %dw : tensor<16x40xf32>
   return
 }
+
+// -----
+
+// Each run takes its own part of the weights.
+// CHECK-LABEL: func.func @train
+func.func @train(%x: tensor<2x8x16xf32>, %labels: tensor<2x8xi32>, %w: tensor<16x40xf32>, %seed: tensor<f64>) {
+  // CHECK: %[[ALL:.*]] = ds.label_weights
+  // CHECK: %[[FIRST:.*]] = ds.slice_rows %[[ALL]] {start = 0 : i64}
+  // CHECK: ds.cross_entropy %{{.*}} weights %[[FIRST]]
+  // CHECK: ds.cross_entropy_grad {{.*}} weights %[[FIRST]]
+  // CHECK: %[[SECOND:.*]] = ds.slice_rows %[[ALL]] {start = {{[1-9][0-9]*}} : i64}
+  // CHECK: ds.cross_entropy %{{.*}} weights %[[SECOND]]
+  // CHECK: ds.cross_entropy_grad {{.*}} weights %[[SECOND]]
+  %logits = ds.linear %x, %w : tensor<2x8x16xf32>, tensor<16x40xf32> -> tensor<2x8x40xf32>
+  %weights = ds.label_weights %labels : (tensor<2x8xi32>) -> tensor<2x8xf32>
+  %losses, %lse = ds.cross_entropy %logits, %labels weights %weights : (tensor<2x8x40xf32>, tensor<2x8xi32>, tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+  ds.report "losses", %losses : tensor<2x8xf32>
+  %d = ds.cross_entropy_grad %logits, %labels, %lse, %seed weights %weights : (tensor<2x8x40xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>, tensor<2x8xf32>) -> tensor<2x8x40xf32>
+  %dw = ds.linear_weight_grad %x, %d : tensor<2x8x16xf32>, tensor<2x8x40xf32> -> tensor<16x40xf32>
+  ds.report "grad:w", %dw : tensor<16x40xf32>
+  return
+}

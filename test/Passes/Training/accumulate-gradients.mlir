@@ -88,3 +88,42 @@ func.func @train(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>) {
 func.func @evaluate() {
   return
 }
+
+// -----
+
+// Where samples weigh the same, their number in the window is the divisor; the tokens are still counted.
+// CHECK: ds.variable window @window.counted_samples : tensor<f64> = zeros
+// CHECK: ds.variable window @window.count : tensor<f64> = zeros
+ds.variable parameter @v : tensor<4x4xf32> = zeros
+// CHECK-LABEL: func.func @train.window(
+// CHECK-SAME: %[[ALL:.*]]: tensor<6x4xi32>
+// CHECK-DAG: %[[TOKENS:.*]] = ds.count %[[ALL]] : (
+// CHECK-DAG: %[[SAMPLES:.*]] = ds.count %[[ALL]] {samples} : (
+// CHECK-DAG: ds.assign @window.count, %[[TOKENS]]
+// CHECK-DAG: ds.assign @window.counted_samples, %[[SAMPLES]]
+// CHECK-LABEL: func.func @train.micro(
+// CHECK-NOT: ds.read @window.count :
+// CHECK: ds.label_weights
+// CHECK: %[[C:.*]] = ds.read @window.counted_samples
+// CHECK-NOT: ds.count
+// CHECK: ds.token_mean %{{.*}}, %[[C]]
+// CHECK: ds.loss_seed %[[C]]
+// CHECK-LABEL: func.func @train()
+// CHECK: %[[N:.*]] = ds.read @window.count :
+// CHECK: ds.report "tokens", %[[N]]
+func.func @train(%x: tensor<2x4x4xf32>, %labels: tensor<2x4xi32>) {
+  %v = ds.read @v : tensor<4x4xf32>
+  %weights = ds.label_weights %labels : (tensor<2x4xi32>) -> tensor<2x4xf32>
+  %samples = ds.count %labels {samples} : (tensor<2x4xi32>) -> tensor<f64>
+  %y = ds.linear %x, %v : tensor<2x4x4xf32>, tensor<4x4xf32> -> tensor<2x4x4xf32>
+  %losses, %lse = ds.cross_entropy %y, %labels weights %weights : (tensor<2x4x4xf32>, tensor<2x4xi32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+  %count = ds.count %labels : (tensor<2x4xi32>) -> tensor<f64>
+  %mean = ds.token_mean %losses, %samples : (tensor<2x4xf32>, tensor<f64>) -> tensor<f64>
+  ds.report "loss", %mean : tensor<f64>
+  ds.report "tokens", %count : tensor<f64>
+  %seed = ds.loss_seed %samples : (tensor<f64>) -> tensor<f64>
+  %dy = ds.cross_entropy_grad %y, %labels, %lse, %seed weights %weights : (tensor<2x4x4xf32>, tensor<2x4xi32>, tensor<2x4xf32>, tensor<f64>, tensor<2x4xf32>) -> tensor<2x4x4xf32>
+  %dv = ds.linear_weight_grad %x, %dy : tensor<2x4x4xf32>, tensor<2x4x4xf32> -> tensor<4x4xf32>
+  ds.report "grad:v", %dv : tensor<4x4xf32>
+  return
+}

@@ -96,3 +96,19 @@ func.func @train(%labels: tensor<4xi32>) {
   ds.report "loss", %loss : tensor<f64>
   return
 }
+
+// -----
+
+// Weights of losses have no gradient: a parameter in them would be left out.
+ds.variable parameter @w : tensor<8x4xf32> = zeros
+ds.variable parameter @v : tensor<8xf32> = zeros
+func.func @train(%labels: tensor<8xi32>) {
+  %w = ds.read @w : tensor<8x4xf32>
+  %v = ds.read @v : tensor<8xf32>
+  // expected-error @below {{'ds.cross_entropy' op D5: gives no gradient for an operand of type 'tensor<8xf32>' that a trained parameter has a part in}}
+  %losses, %lse = ds.cross_entropy %w, %labels weights %v : (tensor<8x4xf32>, tensor<8xi32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %count = ds.count %labels : (tensor<8xi32>) -> tensor<f64>
+  %loss = ds.token_mean %losses, %count : (tensor<8xf32>, tensor<f64>) -> tensor<f64>
+  ds.report "loss", %loss : tensor<f64>
+  return
+}

@@ -39,7 +39,7 @@ struct State {
     info.plan = "0123456789abcdef";
     info.spec = {{"train", {{"steps", 10}}}};
     info.epoch = 2;
-    info.batch = 7;
+    info.row = 7;
     info.windowsPerEpoch = 99;
     info.logBytes = 1234;
     info.evaluations = {{3, 0.1}, {6, 1e-300}};
@@ -94,7 +94,7 @@ TEST(Checkpoint, ManifestKeepsWhatItWasTold) {
   EXPECT_EQ(info->plan, "0123456789abcdef");
   EXPECT_EQ(info->spec["train"]["steps"], 10);
   EXPECT_EQ(info->epoch, 2);
-  EXPECT_EQ(info->batch, 7);
+  EXPECT_EQ(info->row, 7);
   EXPECT_EQ(info->windowsPerEpoch, 99);
   EXPECT_EQ(info->logBytes, 1234u);
   EXPECT_FALSE(info->evaluationDue);
@@ -204,7 +204,7 @@ TEST(Checkpoint, WrongManifestsAreRefusedOneByOne) {
   const struct {
     const char *from, *to, *message;
   } cases[] = {
-      {"dsc checkpoint 1", "dsc checkpoint 2", "its format is 'dsc checkpoint 2'"},
+      {"dsc checkpoint 2", "dsc checkpoint 3", "its format is 'dsc checkpoint 3'"},
       {"\"step\": 0", "\"step\": -1", "'step' is no whole number"},
       {"\"step\": 0", "\"step\": 1.5", "'step' is no whole number"},
       {"\"step\": 0", "\"stop\": 0", "'step' is absent"},

@@ -158,7 +158,7 @@ TEST(Data, SeekContinuesTheSameOrder) {
   auto straight = BatchStream::open(config), resumed = BatchStream::open(config);
   for (int64_t step = 0; step < 40; ++step) {
     Batch a = emptyBatch(config), b = emptyBatch(config);
-    (*resumed)->seek({0, step});
+    (*resumed)->seek((*straight)->position());
     ASSERT_TRUE((*straight)->next(a.tokens.data(), a.labels.data(), a.counted).ok());
     ASSERT_TRUE((*resumed)->next(b.tokens.data(), b.labels.data(), b.counted).ok());
     EXPECT_EQ(a.tokens, b.tokens);
@@ -176,6 +176,35 @@ static std::vector<int32_t> startsOf(BatchStream &stream, const DataConfig &conf
       starts.push_back(batch.tokens[static_cast<size_t>(row * config.seq)]);
   }
   return starts;
+}
+
+// A step may take fewer rows than there is room for: the rest of its batch is padding, and the next
+// step goes on behind them. Stopped anywhere, the rows that follow are the same.
+TEST(Data, StepsMayTakeFewerRows) {
+  TempFolder temp;
+  DataConfig config = uint16Config(temp, 11 * 4 + 1, 4, 4); // 11 windows
+  auto straight = BatchStream::open(config);
+  std::vector<int32_t> starts, wanted = epochStarts(config, 0);
+  for (int64_t rows : {1, 2, 3, 4, 4}) { // the fifth step finds one row left
+    auto resumed = BatchStream::open(config);
+    (*resumed)->seek((*straight)->position());
+    Batch a = emptyBatch(config), b = emptyBatch(config);
+    ASSERT_TRUE((*straight)->next(a.tokens.data(), a.labels.data(), a.counted, nullptr, rows).ok());
+    ASSERT_TRUE((*resumed)->next(b.tokens.data(), b.labels.data(), b.counted, nullptr, rows).ok());
+    EXPECT_EQ(a.tokens, b.tokens);
+    EXPECT_EQ(a.labels, b.labels);
+    int64_t filled = std::min<int64_t>(rows, 11 - static_cast<int64_t>(starts.size()));
+    EXPECT_EQ(a.counted, 4 * filled);
+    for (int64_t row = 0; row < 4; ++row) {
+      size_t at = static_cast<size_t>(row * 4);
+      EXPECT_EQ(a.labels[at] != ignoredLabel, row < filled);
+      if (row < filled)
+        starts.push_back(a.tokens[at]);
+    }
+  }
+  EXPECT_EQ(starts, wanted);
+  EXPECT_EQ((*straight)->position().epoch, 1);
+  EXPECT_EQ((*straight)->position().row, 0);
 }
 
 // 64 samples, stopped at 20: what follows is what would have followed, and the epoch has each

@@ -150,7 +150,9 @@ TEST(Progress, TerminalRedrawsOneLine) {
 TEST(Progress, MegatronsFieldsInMegatronsOrder) {
   StepRecord r = record(7);
   r.loss = 2.25;
-  EXPECT_EQ(megatronLine(r, 100, 8, "2026-01-31 12:00:00"),
+  r.samples = 8;
+  r.consumedSamples = 56;
+  EXPECT_EQ(megatronLine(r, 100, "2026-01-31 12:00:00"),
             " [2026-01-31 12:00:00] iteration        7/     100 | consumed samples:           56 |"
             " elapsed time per iteration (ms): 155.5 | learning rate: 3.000000E-04 |"
             " global batch size:     8 | lm loss: 2.250000E+00 | loss scale: 1.0 |"
@@ -159,7 +161,7 @@ TEST(Progress, MegatronsFieldsInMegatronsOrder) {
   r.skipped = "overflow";
   r.lossScale = 65536;
   r.gradNorm.reset();
-  EXPECT_EQ(megatronLine(r, 100, 8, "t"),
+  EXPECT_EQ(megatronLine(r, 100, "t"),
             " [t] iteration        7/     100 | consumed samples:           56 |"
             " elapsed time per iteration (ms): 155.5 | learning rate: 3.000000E-04 |"
             " global batch size:     8 | loss scale: 65536.0 |"
@@ -180,7 +182,7 @@ TEST(Progress, MegatronsLineComesEveryStep) {
   size_t size = 0;
   std::FILE *out = ::open_memstream(&text, &size);
   {
-    Progress progress(out, 20, 10, /*terminal=*/true, {true, 4});
+    Progress progress(out, 20, 10, /*terminal=*/true, {true});
     for (int64_t step = 1; step <= 20; ++step)
       progress.step(record(step));
   }

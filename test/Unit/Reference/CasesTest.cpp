@@ -737,6 +737,52 @@ TEST(Cases, GA11_NothingCounted) {
 }
 
 /// The diagnostic of a step on these labels.
+/// Gradients of one window of four samples with 4, 1, 3 and 2 counted tokens.
+static std::map<std::string, std::vector<double>> gradientsInParts(int64_t micro,
+                                                                   LossReduction reduction) {
+  Spec spec = tinySpec();
+  spec.train.batch = 4;
+  spec.train.microBatch = micro;
+  spec.train.lossReduction = reduction;
+  TinyRun run(spec);
+  Tensor tokens = Tensor::filled({4, 5}, 0), labels = Tensor::filled({4, 5}, -100);
+  const int64_t counted[] = {4, 1, 3, 2};
+  for (int64_t i = 0; i < 20; ++i) {
+    tokens[i] = static_cast<double>(i * i % 13);
+    if (i % 5 < counted[i / 5])
+      labels[i] = static_cast<double>(7 * i % 13);
+  }
+  std::map<std::string, std::vector<double>> gradients;
+  auto outcome = run.interpreter->runStep(tokens, labels);
+  EXPECT_TRUE(succeeded(outcome));
+  EXPECT_EQ(outcome->reports["tokens"].item(), 10);
+  for (const auto &[name, value] : outcome->reports)
+    if (name.starts_with("grad:"))
+      gradients[name] = value.values;
+  return gradients;
+}
+
+// Micro-batches of 1, 2 and 4 give one gradient, whichever mean the spec names; the two means
+// differ.
+TEST(Cases, GA16_TheGradientDoesNotDependOnTheMicroBatch) {
+  std::vector<std::map<std::string, std::vector<double>>> whole;
+  for (LossReduction reduction : {LossReduction::Token, LossReduction::Sample}) {
+    whole.push_back(gradientsInParts(4, reduction));
+    for (int64_t micro : {1, 2}) {
+      auto parts = gradientsInParts(micro, reduction);
+      ASSERT_EQ(parts.size(), whole.back().size());
+      for (const auto &[name, values] : whole.back())
+        for (size_t i = 0; i < values.size(); ++i)
+          ASSERT_NEAR(parts[name][i], values[i], 1e-14) << name << ", micro-batches of " << micro;
+    }
+  }
+  double apart = 0;
+  for (const auto &[name, values] : whole[0])
+    for (size_t i = 0; i < values.size(); ++i)
+      apart = std::max(apart, std::abs(values[i] - whole[1][name][i]));
+  EXPECT_GT(apart, 1e-3);
+}
+
 static std::string labelError(double label) {
   TinyRun run(tinySpec());
   std::string message;

@@ -27,11 +27,12 @@ class PlainModel {
 public:
   explicit PlainModel(TinyRun &run) : run(run), m(run.spec.model), t(run.spec.data.seqLength) {}
 
-  /// Mean loss over what counts in the rows of `window`.
+  /// Mean loss over what counts in the rows of `window`, or over the means of its rows.
   double loss(const Window &window, double smoothing) {
-    double sum = 0, count = 0;
+    double sum = 0, count = 0, means = 0, samples = 0;
     for (int64_t b = 0; b < window.tokens.shape[0]; ++b) {
       auto rows = hidden(&window.tokens.values[b * t]);
+      double sumBefore = sum, countBefore = count;
       for (int64_t i = 0; i < t; ++i) {
         double label = window.labels[b * t + i];
         if (label < 0)
@@ -51,8 +52,12 @@ public:
         double lse = std::log(total), chosen = logits[static_cast<size_t>(label)];
         sum += (1 - smoothing) * (lse - chosen) + smoothing * (lse - mean);
       }
+      if (count > countBefore) {
+        means += (sum - sumBefore) / (count - countBefore);
+        ++samples;
+      }
     }
-    return sum / count;
+    return run.spec.train.lossReduction == LossReduction::Sample ? means / samples : sum / count;
   }
 
 private:

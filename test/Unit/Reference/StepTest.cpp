@@ -60,6 +60,25 @@ static std::vector<std::pair<std::string, Spec>> variants() {
     s.train.microBatch = 1;
     s.model.tiedHead = false;
   });
+  for (bool tied : {true, false})
+    add(tied ? "windows in a tree" : "windows in a tree, untied", [tied](Spec &s) {
+      s.train.batch = 5;
+      s.train.microBatch = 1;
+      s.train.reproducible = Reproducible::Layout;
+      s.model.tiedHead = tied;
+    });
+  add("samples", [](Spec &s) {
+    s.train.batch = s.train.microBatch = 4;
+    s.train.lossReduction = LossReduction::Sample;
+    s.labelSmoothing = 0.1;
+  });
+  for (Reproducible order : {Reproducible::Run, Reproducible::Layout})
+    add("samples in windows", [order](Spec &s) {
+      s.train.batch = 6;
+      s.train.microBatch = 2;
+      s.train.lossReduction = LossReduction::Sample;
+      s.train.reproducible = order;
+    });
   return all;
 }
 
@@ -258,16 +277,24 @@ TEST(Step, AdamWFollowsItsFormula) {
   }
 }
 
-// Three windows of micro-batches leave the weights of three whole batches.
+// Three windows of micro-batches leave the weights of three whole batches, whatever the loss of a
+// window is the mean over.
 TEST(Step, WindowsAddUp) {
-  Spec spec = tinySpec();
-  spec.train.batch = spec.train.microBatch = 6;
-  spec.train.gradientClipping = 0.5;
-  spec.labelSmoothing = 0.1;
-  TinyRun whole(spec);
-  for (int64_t micro : {1, 2, 3}) {
+  for (auto [micro, reduction, order] : {std::tuple{1, LossReduction::Token, Reproducible::Run},
+                                         {2, LossReduction::Token, Reproducible::Run},
+                                         {3, LossReduction::Token, Reproducible::Layout},
+                                         {1, LossReduction::Sample, Reproducible::Layout},
+                                         {2, LossReduction::Sample, Reproducible::Run},
+                                         {3, LossReduction::Sample, Reproducible::Run}}) {
+    Spec spec = tinySpec();
+    spec.train.batch = spec.train.microBatch = 6;
+    spec.train.gradientClipping = 0.5;
+    spec.train.lossReduction = reduction;
+    spec.labelSmoothing = 0.1;
+    TinyRun again(spec);
     spec.train.microBatch = micro;
-    TinyRun cut(spec), again(whole.spec);
+    spec.train.reproducible = order;
+    TinyRun cut(spec);
     ASSERT_TRUE(cut.ok() && again.ok());
     for (int step = 0; step < 3; ++step) {
       auto a = runWindow(again, Window(spec, step)), b = runWindow(cut, Window(spec, step));

@@ -40,8 +40,8 @@ struct CheckpointInfo {
   std::string plan;                               ///< hash of the plan that ran
   nlohmann::json spec = nlohmann::json::object(); ///< settings that the state depends on
   std::vector<StateTensor> tensors;
-  int64_t epoch = 0, batch = 0, windowsPerEpoch = 0; ///< the next batch to train on
-  uint64_t logBytes = 0;                             ///< length of the log after the line of `step`
+  int64_t epoch = 0, row = 0, windowsPerEpoch = 0; ///< the next window to train on
+  uint64_t logBytes = 0;                           ///< length of the log after the line of `step`
   bool evaluationDue = false; ///< a signal came between the step and its evaluation
   /// Step and eval_loss, in order; NaN: one that was not finite.
   std::vector<std::pair<int64_t, double>> evaluations;

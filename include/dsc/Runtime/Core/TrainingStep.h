@@ -23,8 +23,10 @@ public:
   /// Null where no program takes them.
   int32_t *positions() { return thePositions.empty() ? nullptr : thePositions.data(); }
 
-  /// Runs all programs in order. Takes nothing from the heap.
-  Outcome run();
+  /// Runs all programs in order. Takes nothing from the heap. The window's sequences from `rows` on
+  /// are padding: micro-batches that hold no other are left out, where gradients are added in place
+  /// (those of padding are 0); in a tree of micro-batches they run.
+  Outcome run(int64_t rows);
   /// After NotFinite: runs the step again from the same state and describes the first tensor with a
   /// value that is not finite.
   std::string firstNonFinite();
@@ -46,6 +48,7 @@ private:
     size_t program;
     int64_t times, elements; ///< of tokens or labels that one run takes
     int64_t first;           ///< part of the batch: rows of one program share it in turn
+    bool alone = false;      ///< no other row has this program
     int32_t *tokens = nullptr, *labels = nullptr, *positions = nullptr;
   };
 
@@ -53,10 +56,13 @@ private:
   Status openRow(const plan::Phase &phase, int64_t parts, const DataConfig &config);
   Status openOutputs();
   void give(const Row &row, int64_t part);
+  /// Part behind the last one to run.
+  int64_t end(const Row &row) const;
   static double read(const std::byte *at);
 
   Executor *executor;
   std::vector<Row> rows;
+  int64_t seq = 0, filled = 0; ///< sequences of the window that are data
   std::vector<int32_t> theTokens, theLabels, thePositions;
   const std::byte *lossAt = nullptr, *countAt = nullptr, *normAt = nullptr, *rateAt = nullptr,
                   *scaleAt = nullptr;

@@ -11,7 +11,8 @@
 //     r = words 0 (low) and 1 (high) of Philox4x32-10 under key (s mod 2^32, s div 2^32) at counter
 //         (i mod 2^32, i div 2^32, e mod 2^32, e div 2^32)
 //     swap order[i], order[(r (i+1)) div 2^64]
-// A batch never spans epochs: the last of an epoch is filled with rows that are not counted.
+// A batch never spans epochs: the last of an epoch is filled with rows that are not counted. So is
+// a batch of a step that takes fewer rows than there is room for (train.batch_ramp).
 //
 // Packed documents (data.packing): windows hold whole documents instead, as many as follow each
 // other and fit T tokens; positions start anew in each, the pair from one document to the next is
@@ -24,6 +25,7 @@
 #define DSC_RUNTIME_DATA_BATCHSTREAM_H
 
 #include "dsc/Frontend/Spec.h"
+#include "dsc/Support/BatchRamp.h"
 #include "dsc/Support/Status.h"
 #include <cstdint>
 #include <memory>
@@ -41,6 +43,7 @@ struct DataConfig {
   double validationFraction = 0; ///< tail of each training file: floor(fraction * tokens) ids
   int64_t batch = 1;             ///< rows of a window, which training streams give at a time
   int64_t microBatch = 1;        ///< rows of a micro-batch, which evaluation streams give at a time
+  BatchRampSettings ramp;        ///< rows of the first steps
   int64_t seq = 0, vocabulary = 0;
   uint64_t seed = 1234;
   bool packDocuments = false;
@@ -55,9 +58,9 @@ struct DataConfig {
   static StatusOr<DataConfig> fromResolved(const nlohmann::json &spec, const std::string &folder);
 };
 
-/// Where a training stream stands: the next batch is `batch` of `epoch`.
+/// Where a training stream stands: the next batch starts with row `row` of the order of `epoch`.
 struct StreamPosition {
-  int64_t epoch = 0, batch = 0;
+  int64_t epoch = 0, row = 0;
 };
 
 class BatchStream {
@@ -71,10 +74,11 @@ public:
 
   /// Fills tokens and labels, [batch, seq] each, and the number of labels that count.
   /// `positions`, if not null, [batch, seq] too: the place of each token in its document, 0, 1, ...
-  /// in a window that is not packed; -1 is padding. At the end of a replay: error (Input) that
-  /// names rows and steps.
+  /// in a window that is not packed; -1 is padding. `rows` of the batch are taken from the data,
+  /// the others are padding; 0: all. At the end of a replay: error (Input) that names rows and
+  /// steps.
   virtual Status next(int32_t *tokens, int32_t *labels, int64_t &counted,
-                      int32_t *positions = nullptr) = 0;
+                      int32_t *positions = nullptr, int64_t rows = 0) = 0;
   /// What is to be said about the files: documents that were too long.
   virtual std::vector<std::string> notes() const { return {}; }
 
@@ -82,7 +86,7 @@ public:
   virtual void seek(StreamPosition position) = 0;
   /// Windows of an epoch (replay: rows times batch).
   virtual int64_t windowsPerEpoch() const = 0;
-  /// Batches of an epoch (replay: rows).
+  /// Batches of an epoch, each as large as can be (replay: rows).
   virtual int64_t batchesPerEpoch() const = 0;
   virtual bool isReplay() const = 0;
 

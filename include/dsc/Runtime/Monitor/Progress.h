@@ -15,7 +15,6 @@ namespace dsc {
 /// How the console speaks.
 struct ConsoleStyle {
   bool megatron = false; ///< lines as Megatron-LM prints them, one for every step
-  int64_t batch = 0;     ///< rows a step: its "global batch size"
 };
 
 /// On a terminal: one line redrawn in place (bar, step, loss, tokens/s, time left). Elsewhere: a
@@ -57,8 +56,7 @@ std::string progressText(const StepRecord &record, int64_t steps, double tokensP
 /// The line that Megatron-LM prints of a step, fields in its order, with its line feed; and those
 /// of an evaluation, where the record has one. `time`: "2026-01-31 12:00:00". A skipped step has no
 /// loss and no norm; without loss scaling the scale is 1.
-std::string megatronLine(const StepRecord &record, int64_t steps, int64_t batch,
-                         const std::string &time);
+std::string megatronLine(const StepRecord &record, int64_t steps, const std::string &time);
 std::string megatronEvaluation(const StepRecord &record);
 
 /// 59 s, 2:05, 1:02:03.

@@ -16,7 +16,8 @@ struct StepRecord {
   double loss = 0;                ///< mean over counted tokens, before the update
   std::optional<double> gradNorm; ///< before clipping; none where skipped
   double learningRate = 0;
-  int64_t tokens = 0;        ///< positions of the window: train_batch_size x seq_length
+  int64_t samples = 0, consumedSamples = 0; ///< sequences of the step; with those of all before
+  int64_t tokens = 0;                       ///< positions of the window: samples x seq_length
   int64_t countedTokens = 0; ///< labels of the window that count: what the loss is a mean over
   std::optional<double> lossScale; ///< of this step's gradients, where the plan scales the loss
   std::string skipped;             ///< empty (null in the log), "overflow" or "empty"

@@ -1,5 +1,6 @@
 //===- Loss.cpp - test rows of Ops/Loss.td ---------------------------------===//
 #include "OpTable.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace dsc::optable;
@@ -27,6 +28,15 @@ static Tensors crossEntropyExpected(const Tensors &in) {
   return {losses, lse};
 }
 
+/// The last operand, weights, times what the others give.
+static Tensors weightedExpected(const Tensors &in, Tensors (*plain)(const Tensors &)) {
+  Tensors results = plain({in.begin(), in.end() - 1});
+  int64_t each = results[0].count() / in.back().count();
+  for (int64_t i = 0; i < results[0].count(); ++i)
+    results[0][i] *= in.back()[i / each];
+  return results;
+}
+
 static Tensors crossEntropyGradExpected(const Tensors &in) {
   Tensor result = in[0];
   for (int64_t i = 0; i < result.count(); ++i) {
@@ -50,6 +60,7 @@ static OpCase sliceCase(const std::string &input, const std::string &result, int
 
 std::vector<OpRow> dsc::optable::lossRows() {
   OpRow entropy{"ds.cross_entropy", {}}, grad{"ds.cross_entropy_grad", {}}, count{"ds.count", {}};
+  OpRow weights{"ds.label_weights", {}};
   OpRow seed{"ds.loss_seed", {}}, mean{"ds.token_mean", {}};
   OpRow slice{"ds.slice_rows", {}}, concat{"ds.concat_rows", {}};
   struct Sizes {
@@ -78,6 +89,34 @@ std::vector<OpRow> dsc::optable::lossRows() {
          .expected = crossEntropyExpected,
          .roundings = vocabulary + 8,
          .magnitude = 12});
+    Fill factors{.low = 0.125, .high = 1};
+    entropy.cases.push_back(
+        {.label = "weighted_" + label,
+         .operands = {logits, ids, row},
+         .results = {row, row},
+         .text = "ds.cross_entropy $0, $1 weights $2 : (#0, #1, #2) -> (@0, @1)",
+         .fills = {{0, {.low = -4, .high = 4}}, {1, labels}, {2, factors}},
+         .expected = [](const Tensors &in) -> Tensors {
+           return weightedExpected(in, crossEntropyExpected);
+         },
+         .roundings = vocabulary + 9,
+         .magnitude = 12});
+    grad.cases.push_back(
+        {.label = "weighted_" + label,
+         .operands = {logits, ids, row, "f64", "f64", row},
+         .results = {logits},
+         .text = "ds.cross_entropy_grad $0, $1, $2, $3, $4 weights $5 : (#0, #1, #2, #3, #4, #5) "
+                 "-> @0",
+         .fills = {{0, {.low = -4, .high = 4}},
+                   {1, labels},
+                   {2, {.low = std::log(vocabulary) + 2, .high = std::log(vocabulary) + 3}},
+                   {3, {.exactly = {0.0625}}},
+                   {4, {.exactly = {0.1}}},
+                   {5, factors}},
+         .expected = [](const Tensors &in) -> Tensors {
+           return weightedExpected(in, crossEntropyGradExpected);
+         },
+         .roundings = 17});
     grad.cases.push_back(
         {.label = "smoothed_" + label,
          .operands = {logits, ids, row, "f64", "f64"},
@@ -115,6 +154,44 @@ std::vector<OpRow> dsc::optable::lossRows() {
                              return {Tensor::scalar(static_cast<double>(counted))};
                            },
                            .roundings = 0});
+  for (std::string ids : {"7", "3x37", "2x3x5", "9x131"}) {
+    Fill labels{.low = 0, .high = 9, .uncounted = 2};
+    if (ids == "2x3x5") // samples with all, some and no counted labels
+      labels = {.exactly = {1,    2, 3,    4,    5,    -100, -100, -100, -100, -100,
+                            -100, 0, -100, 1,    -100, -100, -100, -100, -100, -100,
+                            6,    7, 8,    -100, 9,    0,    -100, -100, -100, -100}};
+    count.cases.push_back({.label = "samples_" + ids,
+                           .operands = {ids + "xi32"},
+                           .results = {"f64"},
+                           .text = "ds.count $0 {samples} : (#0) -> @0",
+                           .fills = {{0, labels}},
+                           .expected = [](const Tensors &in) -> Tensors {
+                             double samples = 0;
+                             for (int64_t row = 0; row < in[0].rows(); ++row)
+                               samples += *std::max_element(in[0].row(row),
+                                                            in[0].row(row) + in[0].columns()) >= 0;
+                             return {Tensor::scalar(samples)};
+                           },
+                           .roundings = 0});
+    weights.cases.push_back({.label = ids,
+                             .operands = {ids + "xi32"},
+                             .results = {ids + "xf32"},
+                             .text = "ds.label_weights $0 : (#0) -> @0",
+                             .fills = {{0, labels}},
+                             .expected = [](const Tensors &in) -> Tensors {
+                               Tensor result = in[0];
+                               for (int64_t row = 0; row < in[0].rows(); ++row) {
+                                 double counted = 0;
+                                 for (int64_t i = 0; i < in[0].columns(); ++i)
+                                   counted += in[0].row(row)[i] >= 0;
+                                 for (int64_t i = 0; i < in[0].columns(); ++i)
+                                   result.row(row)[i] =
+                                       in[0].row(row)[i] >= 0 ? std::pow(counted, -1) : 0;
+                               }
+                               return {result};
+                             },
+                             .roundings = 1});
+  }
   for (double counted : {0.0, 1.0, 37.0})
     seed.cases.push_back({.label = std::to_string(static_cast<int>(counted)),
                           .operands = {"f64"},
@@ -183,5 +260,5 @@ std::vector<OpRow> dsc::optable::lossRows() {
       return {result};
     };
   }
-  return {entropy, grad, count, seed, mean, slice, concat};
+  return {entropy, grad, count, weights, seed, mean, slice, concat};
 }

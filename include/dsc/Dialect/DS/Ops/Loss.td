@@ -4,7 +4,7 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [Differentiable, HasFlops]> {
+def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [AttrSizedOperandSegments, Differentiable, HasFlops]> {
   let summary = "Negative log-likelihood of each label under the softmax of its logits";
   let description = [{
         lse[i] = log sum_v exp(logits[i, v]),  losses[i] = lse[i] - logits[i, labels[i]]
@@ -13,14 +13,16 @@ def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [Differentiable, HasFlops]
 
         losses[i] = (1 - s) (lse[i] - logits[i, labels[i]]) + s (lse[i] - mean_v logits[i, v])
 
-    A label of -100 is not counted: its loss is 0. Other labels lie in [0, v), which is checked when the data is
+    With `weights`, each loss is multiplied by its own: those of `ds.label_weights` make their sum over a sample the
+    sample's mean. A label of -100 is not counted: its loss is 0. Other labels lie in [0, v), which is checked when the data is
     read. Maxima, sums and `lse` are f32; no logarithm of a probability is ever taken, so the loss is finite for
     finite logits. Rows shard freely; v needs a method of its own.
 
     The gradient of `losses` is taken to be one f64 scalar, the same for every row: the seed that the backward of
-    `ds.token_mean` hands out. `lse` takes no gradient. Saved for backward: `logits`, `labels`, `smoothing`, `lse`.
+    `ds.token_mean` hands out. `lse` takes no gradient. Saved for backward: `logits`, `labels`, `smoothing`,
+    `weights`, `lse`.
 
-    Created by `ds-import` in the block `head`, with `smoothing` in `@train` only; tiled with the product before it, so that a large vocabulary
+    Created by `ds-import` in the block `head`, with `smoothing` and `weights` in `@train` only; tiled with the product before it, so that a large vocabulary
     never has all its logits stored; lowered by `ds-to-plan`.
 
     Example:
@@ -29,19 +31,25 @@ def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [Differentiable, HasFlops]
             : (tensor<2x8x256xf32>, tensor<2x8xi32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
 
     Constraints:
-    - C1: `labels`, `losses` and `lse` have the leading dimensions of `logits`.
-    - C2: element types as `ds.cast` says; `losses` and `lse` are kept.
+    - C1: `labels`, `losses`, `lse` and `weights` have the leading dimensions of `logits`.
+    - C2: element types as `ds.cast` says; `losses`, `lse` and `weights` are kept.
     - C3: the gradient of `losses` is a scalar tensor<f64>, that of `lse` absent.
   }];
-  let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, Optional<DS_Scalar>:$smoothing);
+  let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, Optional<DS_Scalar>:$smoothing,
+                       Optional<DS_Tensor>:$weights);
   let results = (outs DS_Tensor:$losses, DS_Tensor:$lse);
+  let assemblyFormat = [{
+    $logits `,` $labels (`,` $smoothing^)? (`weights` $weights^)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
-def DS_CrossEntropyGradOp : DS_ComputeOp<"cross_entropy_grad", [NotDifferentiable, HasFlops, MayOverwrite]> {
+def DS_CrossEntropyGradOp
+    : DS_ComputeOp<"cross_entropy_grad", [AttrSizedOperandSegments, NotDifferentiable, HasFlops, MayOverwrite]> {
   let summary = "Gradient of the cross-entropy with respect to the logits";
   let description = [{
-        result[i, v] = seed * (exp(logits[i, v] - lse[i]) - target[i, v])        0 where uncounted
+        result[i, v] = seed * w[i] * (exp(logits[i, v] - lse[i]) - target[i, v])        0 where uncounted
         target[i, v] = (1 - s) (v == labels[i]) + s / v        with s = `smoothing`, 0 if absent
+        w[i]         = weights[i], 1 if absent
 
     Rows shard freely, and so does v once `lse` is known. May write over `logits`.
 
@@ -53,20 +61,47 @@ def DS_CrossEntropyGradOp : DS_ComputeOp<"cross_entropy_grad", [NotDifferentiabl
             : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f64>) -> tensor<2x8x256xf32>
 
     Constraints:
-    - C1: `labels` and `lse` have the leading dimensions of `logits`.
-    - C4: `result` has the shape of `logits`; element types as `ds.cast` says, `lse` is kept.
+    - C1: `labels`, `lse` and `weights` have the leading dimensions of `logits`.
+    - C4: `result` has the shape of `logits`; element types as `ds.cast` says, `lse` and `weights` are kept.
   }];
   let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, DS_Tensor:$lse, DS_Scalar:$seed,
-                       Optional<DS_Scalar>:$smoothing);
+                       Optional<DS_Scalar>:$smoothing, Optional<DS_Tensor>:$weights);
+  let results = (outs DS_Tensor:$result);
+  let assemblyFormat = [{
+    $logits `,` $labels `,` $lse `,` $seed (`,` $smoothing^)? (`weights` $weights^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def DS_LabelWeightsOp : DS_ComputeOp<"label_weights", [NotDifferentiable]> {
+  let summary = "What makes the sum of a sample's losses their mean: 1 / its counted labels";
+  let description = [{
+        n[i]         = |{j : labels[i, j] != -100}|
+        result[i, j] = labels[i, j] != -100 ? 1 / n[i] : 0
+
+    A sample is a run along the last dimension: a row of the batch, which with packed documents holds several of them.
+    The quotient is rounded to f32 once. Leading dimensions shard freely; a cut of the last needs n over all its parts.
+
+    Created by `ds-import` in `@train` for `train.loss_reduction` "sample"; lowered by `ds-to-plan`.
+
+    Example:
+
+        %weights = ds.label_weights %labels : (tensor<2x8xi32>) -> tensor<2x8xf32>
+
+    Constraints:
+    - C8: `labels` has at least one dimension, `result` its shape and element type f32.
+  }];
+  let arguments = (ins DS_Ids:$labels);
   let results = (outs DS_Tensor:$result);
 }
 
 def DS_CountOp : DS_ComputeOp<"count", [NotDifferentiable]> {
-  let summary = "Number of counted labels";
+  let summary = "Number of counted labels, or of samples that have one";
   let description = [{
         result = |{i : labels[i] != -100}|
+        result = |{i : there is a j with labels[i, j] != -100}|        with `samples`
 
-    Exact. A cut of any dimension leaves partial sums.
+    Exact. A cut of any dimension leaves partial sums; with `samples`, of any but the last.
 
     Created by `ds-import`; lowered by `ds-to-plan`.
 
@@ -77,7 +112,7 @@ def DS_CountOp : DS_ComputeOp<"count", [NotDifferentiable]> {
     Constraints:
     - C5: `labels` has at least one dimension.
   }];
-  let arguments = (ins DS_Ids:$labels);
+  let arguments = (ins DS_Ids:$labels, UnitAttr:$samples);
   let results = (outs DS_Scalar:$result);
 }
 
@@ -106,7 +141,7 @@ def DS_TokenMeanOp : DS_ComputeOp<"token_mean", [
   let description = [{
         result = count > 0 ? sum_i losses[i] / count : 0
 
-    Losses of uncounted labels are 0 already. A cut of any dimension leaves partial sums.
+    Losses of uncounted labels are 0 already. `count` is that of labels or, where losses are weighted, that of samples. A cut of any dimension leaves partial sums.
 
     The objective of a training program: its own gradient is 1 and is never built. The backward gives `losses` the
     scalar `ds.loss_seed` of `count`, which `ds.cross_entropy` understands as the gradient of each of its rows.
