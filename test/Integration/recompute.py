@@ -8,7 +8,7 @@ import subprocess
 
 from paired import TIMES, read_bytes, read_log, write_npy
 
-STEPS, BATCH, LENGTH, VOCABULARY = 5, 4, 37, 131
+STEPS, BATCH, LENGTH, VOCABULARY = 5, 4, 37, 257
 
 
 def planned(spec):
@@ -23,16 +23,24 @@ def main():
     r = random.Random(7)
     write_npy(os.path.join(work, "tokens.npy"), (STEPS, BATCH, LENGTH + 1),
               [r.randrange(VOCABULARY) for _ in range(STEPS * BATCH * (LENGTH + 1))])
+    texts = ["".join(r.choice("abcdef ") for _ in range(r.choice((1, 5, 11, 17, 36, 50)))) for _ in range(120)]
+    with open(os.path.join(work, "texts.txt"), "w") as f:
+        f.write("\n%\n".join(texts))
+    replay = {"train": [{"path": "tokens.npy", "format": "replay"}]}
+    packed = {"train": [{"path": "texts.txt", "separator": "\n%\n"}], "packing": "documents"}
     model = {"model_type": "gpt2", "n_layer": 3, "n_embd": 60, "n_head": 5, "n_positions": LENGTH, "vocab_size": VOCABULARY,
              "resid_pdrop": 0.1, "embd_pdrop": 0.1, "attn_pdrop": 0.1}
     train = {"train_batch_size": BATCH, "steps": STEPS, "gradient_clipping": 0.5,
              "optimizer": {"type": "AdamW", "params": {"lr": 1e-2, "weight_decay": 0.1}}}
     path = os.path.join(work, "model.json")
-    for name, more, choices in (("f32, 2 micro-batches", {"gradient_accumulation_steps": 2}, ("none", "selective", "full", "auto")),
-                                ("fp16", {"fp16": {"enabled": True, "initial_scale_power": 8}}, ("none", "full"))):
+    for name, data, more, choices in (
+            ("f32, 2 micro-batches", replay, {"gradient_accumulation_steps": 2}, ("none", "selective", "full", "auto")),
+            ("fp16", replay, {"fp16": {"enabled": True, "initial_scale_power": 8}}, ("none", "full")),
+            ("packed documents", packed, {"gradient_accumulation_steps": 2}, ("none", "full")),
+            ("2 micro-batches in a tree", replay, {"gradient_accumulation_steps": 2, "reproducible": "layout"}, ("none", "full"))):
         results, memory = [], {}
         for choice in choices:
-            spec = {"schema_version": 1, "model": model, "data": {"train": [{"path": "tokens.npy", "format": "replay"}]},
+            spec = {"schema_version": 1, "model": model, "data": data,
                     "train": train | more | {"recompute": choice}}
             if choice == "auto":  # half way between nothing and all
                 arenas = [int(row.split()[4].replace(",", "")) for row in table[1:4]]
