@@ -118,6 +118,8 @@ bool Checker::checkType(JsonNode &node, const SpecKey &key, const std::string &p
       d.fix("write " + node.text + ", without quotes");
     else if (types & TBool && (node.text == "true" || node.text == "false"))
       d.fix("write " + node.text + ", without quotes");
+    else if (types & TObject && !(types & TPath) && node.text.ends_with(".json"))
+      d.fix("put the contents of " + inQuotes(node.text) + " here");
     else if (node.text == "auto")
       d.note("nothing else says what '" + path + "' should be");
   } else if (node.is(Kind::Null)) {
@@ -232,6 +234,11 @@ void Checker::checkMembers(JsonNode &node, const SpecSection &section, const std
     const SpecSection *child = section.child(member.key);
     canonical[i] = child && child->key ? std::string(child->key->name()) : member.key;
     if (auto [first, fresh] = seen.emplace(canonical[i], &member); !fresh) {
+      member.value.kind = Kind::Invalid;
+      if (errors.full()) { // else 100,000 keys take minutes
+        errors.error(member.where, "");
+        continue;
+      }
       const JsonMember &other = *first->second;
       std::string inPath = path.empty() ? "" : " in '" + path + "'";
       std::string message = other.key == member.key
@@ -242,7 +249,6 @@ void Checker::checkMembers(JsonNode &node, const SpecSection &section, const std
           .note("first given in " + other.where.file->name + ":" +
                 std::to_string(lineColumn(other.where).line) + ":" +
                 std::to_string(lineColumn(other.where).column));
-      member.value.kind = Kind::Invalid;
       continue;
     }
     if (!child)
@@ -285,8 +291,11 @@ static std::vector<std::string> placesOf(std::string_view name) {
 
 void Checker::unknownKey(const JsonMember &member, const SpecSection &section,
                          const std::string &path) {
+  bool full = errors.full();
   Diagnostic &d = errors.error(member.where, "unknown key " + inQuotes(member.key) +
                                                  (path.empty() ? "" : " in '" + path + "'"));
+  if (full) // else 100,000 keys take minutes
+    return;
   std::vector<std::string> places = placesOf(member.key);
   if (!places.empty()) {
     d.fix("'" + member.key + "' belongs in '" +

@@ -106,7 +106,7 @@ static void setSourceLine(Diagnostic &diagnostic, const Location &where) {
 }
 
 Diagnostic &DiagnosticList::error(const Location &where, std::string message) {
-  if (entries.size() >= limit) {
+  if (full()) {
     ++dropped;
     return overflow = Diagnostic();
   }

@@ -126,6 +126,18 @@ void Overrides::applyFlag(JsonNode &root, const Flag &flag) {
       node = &node->items[std::stoul(part)];
       section = section && !section->element.empty() ? &section->element.front() : nullptr;
     } else {
+      if (node->is(Kind::Null) && section && !section->element.empty() && !part.empty() &&
+          part.find_first_not_of("0123456789") == part.npos) {
+        std::string list = text.substr(0, at ? at - 1 : 0);
+        Diagnostic &d = errors.error(where, "'" + list + "' is not in the spec: it has no item " +
+                                                inQuotes(part) + " to change");
+        if (section->key && section->key->fallback.starts_with("["))
+          d.fix("give the whole list, such as --set " + list + "=" +
+                std::string(section->key->fallback));
+        else
+          d.fix("give the whole list");
+        return;
+      }
       if (node->is(Kind::Null)) {
         node->kind = Kind::Object;
         node->where = where;

@@ -81,7 +81,17 @@ void Resolver::resolveBatch() {
     infer(batch, batchPath, micro.value * (accumulation.given ? accumulation.value : 1), product);
   } else if (!batch.given) {
     batch.broken = true;
-    if (options.purpose == Purpose::Train && !(hasReplay && !errors.empty()))
+    if (options.purpose != Purpose::Train || (hasReplay && !errors.empty()))
+      return;
+    // Whoever wrote "auto" has the key: to add it would be a duplicate.
+    const JsonNode *train = root.find("train");
+    const JsonNode *written = train ? train->find("train_batch_size") : nullptr;
+    if (written)
+      errors
+          .error(written->where,
+                 "'train.train_batch_size' is \"auto\", but nothing else says what it should be")
+          .fix("write a whole number, such as 8");
+    else
       errors.error(place("train"), "missing key 'train.train_batch_size': a whole number")
           .fix("add \"train_batch_size\": 8");
     return;

@@ -120,7 +120,8 @@ void AtomicFile::discard() {
   if (descriptor < 0)
     return;
   ::close(descriptor);
-  ::unlink(temporary.c_str());
+  if (!temporary.empty())
+    ::unlink(temporary.c_str());
   descriptor = -1;
 }
 
@@ -128,6 +129,15 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
   static std::atomic<unsigned> serial{0};
   AtomicFile file;
   file.path = path;
+  // A rename would take a device or a pipe away from everybody else: these are written as they are.
+  struct stat there;
+  if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    if (S_ISDIR(there.st_mode))
+      return inputError("cannot write '" + path + "': it is a folder, expected a file");
+    file.descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    return file.descriptor >= 0 ? StatusOr<AtomicFile>(std::move(file))
+                                : systemError("cannot write", path, errno);
+  }
   // A name no other writer has, so that two savers never share one file; leftovers of a killed
   // process are skipped.
   for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -157,6 +167,10 @@ Status AtomicFile::write(const void *data, size_t bytes) {
 }
 
 Status AtomicFile::commit() {
+  if (temporary.empty()) { // a device or a pipe: neither syncs
+    ::close(std::exchange(descriptor, -1));
+    return {};
+  }
   if (::fsync(descriptor) != 0)
     return systemError("cannot write", path, errno);
   if (::rename(temporary.c_str(), path.c_str()) != 0)

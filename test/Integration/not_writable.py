@@ -14,7 +14,7 @@ closed.mkdir()
 subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "none", str(closed)], check=True)
 
 CASES = [  # arguments of dsrun, exit code, what the message names
-    (["--set", f"log.dir={closed}"], 1, f"{closed}/run.json"),
+    (["--set", f"log.dir={closed}"], 1, f"{closed}/log.jsonl"),
     (["--set", f"log.dir={closed}/deep"], 1, f"{closed}/deep"),
     ([f"--log={closed}/run.jsonl"], 1, f"{closed}/run.jsonl"),
     ([f"--log={closed}"], 1, str(closed)),

@@ -1,9 +1,9 @@
 //===- dsc-dump.cpp - prints a plan, compares digests ----------------------===//
 #include "DigestDiff.h"
 #include "dsc/Plan/Print.h"
+#include "dsc/Support/Arguments.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Json.h"
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 using namespace dsc;
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
   app.add_option("--program", program, "only this program, such as train");
   app.add_flag("--diff", compare, "compare two files that dsrun --digest=FILE wrote");
   try {
-    app.parse(argc, argv);
+    parseArguments(app, argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) ? 2 : 0;
   }

@@ -1,8 +1,8 @@
 //===- dsc-report.cpp - a page about runs --------------------------------------===//
 #include "dsc/Report/Page.h"
+#include "dsc/Support/Arguments.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Numbers.h"
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 using namespace dsc;
@@ -22,9 +22,9 @@ int main(int argc, char **argv) {
   std::vector<std::string> paths;
   std::string output;
   app.add_option("RUN", paths, "folder of a run, or its log")->required();
-  app.add_option("-o,--output", output, "the page")->required();
+  app.add_option("-o,--output", output, "the page")->required()->check(notEmpty());
   try {
-    app.parse(argc, argv);
+    parseArguments(app, argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) ? static_cast<int>(ErrorCode::Usage) : 0;
   }

@@ -5,6 +5,8 @@
 #include "dsc/Frontend/SpecTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace dsc;
@@ -108,6 +110,18 @@ static int explain(const std::string &name) {
                     (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }
 
+/// Before the compiler works for what it could not write. Does not touch the file.
+static Status checkOutput(const std::string &path) {
+  if (llvm::sys::fs::is_directory(path))
+    return inputError("cannot write '" + path + "': it is a folder, expected a file");
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (std::error_code code =
+          llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
+    return inputError("cannot create '" + path +
+                      "': " + std::generic_category().message(code.value()));
+  return {};
+}
+
 static int run(const Flags &flags) {
   if (flags.emitSchema || flags.emitReference) {
     llvm::outs() << (flags.emitSchema ? emitSpecSchema() : emitSpecReference());
@@ -149,6 +163,10 @@ static int run(const Flags &flags) {
     llvm::outs() << printConfig(result);
   if (!compiles)
     return 0;
+  if (Status status = writesPlan ? checkOutput(flags.output) : Status(); !status.ok()) {
+    llvm::errs() << "dsc: error: " << status.message() << "\n";
+    return status.exitCode();
+  }
   compilation.output = flags.output;
   compilation.dumpDir = flags.dumpDir;
   compilation.kernelCache = flags.kernelCache;

@@ -3,8 +3,8 @@
 #include "dsc/Runtime/Core/Inference.h"
 #include "dsc/Runtime/Core/Interrupt.h"
 #include "dsc/Runtime/Core/Trainer.h"
+#include "dsc/Support/Arguments.h"
 #include "dsc/Support/File.h"
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 using namespace dsc;
@@ -40,6 +40,7 @@ static void declare(CLI::App &app, Arguments &a) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 50))
       ->group("Training");
   app.add_option("--log", a.run.log, "JSONL file, one line a step (default: log.dir/log.jsonl)")
+      ->check(notEmpty())
       ->group("Training");
   app.add_option("--log-style", a.logStyle,
                  "console lines: plain, or megatron: one line every step, as Megatron-LM prints it")
@@ -47,12 +48,14 @@ static void declare(CLI::App &app, Arguments &a) {
       ->capture_default_str()
       ->group("Training");
   app.add_option("--save", a.run.save, "folder for the final weights, beside checkpoint.dir/final")
+      ->check(notEmpty())
       ->group("Training");
   app.add_flag("--resume", a.run.resume,
                "continue after the newest checkpoint in checkpoint.dir that is whole; none: start "
                "afresh")
       ->group("Training");
   app.add_option("--digest", a.run.digest, "file for hash and norm of every tensor in every step")
+      ->check(notEmpty())
       ->group("Training");
 
   app.add_option("--set-state", a.run.setState,
@@ -63,6 +66,7 @@ static void declare(CLI::App &app, Arguments &a) {
   app.add_option(
          "--profile", a.run.profile,
          "file for a Chrome trace (ui.perfetto.dev): a slice for each instruction and thread")
+      ->check(notEmpty())
       ->group("Training");
   app.add_option("--profile-steps", a.run.profileSteps, "how many steps of this start it has")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
@@ -71,19 +75,25 @@ static void declare(CLI::App &app, Arguments &a) {
 
   app.add_flag("--evaluate", a.evaluate, "loss over the validation data")->group("Instead");
   app.add_option("--logits", a.logits, "write logits of --input to this .npy file")
+      ->check(notEmpty())
       ->group("Instead");
-  app.add_option("--input", a.input, ".npy file of token ids [n] or [rows, n]")->group("Instead");
+  app.add_option("--input", a.input, ".npy file of token ids [n] or [rows, n]")
+      ->check(notEmpty())
+      ->group("Instead");
   app.add_option("--generate", a.generate.prompts,
                  "print text that continues this prompt; may be repeated")
       ->allow_extra_args(false)
       ->group("Instead");
-  app.add_option("--prompts", a.prompts, "the same for each line of this file")->group("Instead");
+  app.add_option("--prompts", a.prompts, "the same for each line of this file")
+      ->check(notEmpty())
+      ->group("Instead");
   app.add_option("--max-new-tokens", a.generate.newTokens, "length of the continuation")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
       ->capture_default_str()
       ->group("Instead");
   SamplingOptions &sampling = a.generate.sampling;
   app.add_option("--temperature", sampling.temperature, "0: always the most likely token")
+      ->check(notNan())
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
       ->group("Instead");
@@ -93,15 +103,18 @@ static void declare(CLI::App &app, Arguments &a) {
       ->group("Instead");
   app.add_option("--top-p", sampling.topP,
                  "draw from the most likely tokens that together have this probability")
+      ->check(notNan())
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str()
       ->group("Instead");
   app.add_option("--repetition-penalty", sampling.repetitionPenalty,
                  "of tokens that the text has: divides positive logits, multiplies negative ones")
+      ->check(notNan())
       ->check(CLI::Range(1e-3, 1e3))
       ->capture_default_str()
       ->group("Instead");
   app.add_option("--seed", sampling.seed, "of the sampler")
+      ->check(unsigned64())
       ->capture_default_str()
       ->group("Instead");
   app.add_option("--when-full", a.whenFull,
@@ -117,15 +130,18 @@ static void declare(CLI::App &app, Arguments &a) {
 
   app.add_option("--weights", a.run.weights,
                  "Hugging Face folder or checkpoint to take weights from (training: default init; "
-                 "else: default checkpoint.dir/final)");
+                 "else: default checkpoint.dir/final)")
+      ->check(notEmpty());
   app.add_option("--threads", a.run.threads, "default: one a core that this process may use")
       ->check(CLI::Range(1, 4096));
   app.add_option("--set", a.run.set,
                  "PATH=VALUE: change a setting of the plan, such as "
                  "train.optimizer.params.lr=3e-4")
       ->allow_extra_args(false);
-  app.add_option("--isa", a.run.isa, "instruction set, one of those in the plan");
-  app.add_option("--root", a.run.root, "folder of data and init.from (default: the plan's own)");
+  app.add_option("--isa", a.run.isa, "instruction set, one of those in the plan")
+      ->check(notEmpty());
+  app.add_option("--root", a.run.root, "folder of data and init.from (default: the plan's own)")
+      ->check(notEmpty());
   app.add_flag("--poison-memory", a.run.poison,
                "fill memory with NaN before its first use; results must not change");
 }
@@ -170,7 +186,7 @@ int main(int argc, char **argv) {
   arguments.run.version = DSC_VERSION;
   declare(app, arguments);
   try {
-    app.parse(argc, argv);
+    parseArguments(app, argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) ? static_cast<int>(ErrorCode::Usage) : 0;
   }

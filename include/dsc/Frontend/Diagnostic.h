@@ -78,6 +78,8 @@ public:
   /// Errors of this file come after those of the files announced before.
   void announce(const SourceFile &file) { fileOrder.push_back(&file); }
   bool empty() const { return entries.empty(); }
+  /// Errors from here on are counted only: what costs time to say about them can be left out.
+  bool full() const { return entries.size() >= limit; }
   size_t size() const { return entries.size() + dropped; }
   /// In the order of the text: files as they were opened, then position.
   std::vector<Diagnostic> take();

@@ -89,23 +89,48 @@ std::vector<int64_t> CheckpointFolder::steps() const {
   return steps;
 }
 
+/// Makes `earlier-1/`, or the first such name that is free.
+StatusOr<std::string> CheckpointFolder::earlierFolder() {
+  for (int number = 1;; ++number) {
+    std::string target = joinPath(folder, "earlier-" + std::to_string(number));
+    std::error_code error;
+    if (std::filesystem::create_directory(target, error))
+      return earlier = target;
+    if (error)
+      return systemError("cannot make the folder", target, error.value());
+  }
+}
+
 StatusOr<std::string> CheckpointFolder::setAside() {
   std::vector<int64_t> found = steps();
   if (found.empty())
     return std::string();
-  std::string target;
-  for (int number = 1;; ++number) {
-    target = joinPath(folder, "earlier-" + std::to_string(number));
-    std::error_code error;
-    if (std::filesystem::create_directory(target, error))
-      break;
-    if (error)
-      return systemError("cannot make the folder", target, error.value());
-  }
+  StatusOr<std::string> made = earlierFolder();
+  if (!made.ok())
+    return made.status();
+  const std::string &target = *made;
   for (int64_t step : found)
     if (::rename(stepPath(step).c_str(), (target + "/step-" + std::to_string(step)).c_str()) != 0)
       return systemError("cannot move to '" + target + "'", stepPath(step), errno);
   if (Status status = syncFolder(target); !status)
+    return damagedError(status.message());
+  if (Status status = syncFolder(folder); !status)
+    return damagedError(status.message());
+  return target;
+}
+
+StatusOr<std::string> CheckpointFolder::setFinalAside() {
+  std::string final = joinPath(folder, "final");
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(final, ignored))
+    return std::string();
+  if (earlier.empty())
+    if (auto made = earlierFolder(); !made.ok())
+      return made.status();
+  std::string target = joinPath(earlier, "final");
+  if (::rename(final.c_str(), target.c_str()) != 0)
+    return systemError("cannot move to '" + earlier + "'", final, errno);
+  if (Status status = syncFolder(earlier); !status)
     return damagedError(status.message());
   if (Status status = syncFolder(folder); !status)
     return damagedError(status.message());

@@ -117,6 +117,15 @@ Status Checkpointing::startAfresh(std::vector<std::string> &notes) {
   return {};
 }
 
+Status Checkpointing::keepEarlierWeights() {
+  auto moved = folder->setFinalAside();
+  if (!moved.ok())
+    return moved.status();
+  if (!moved->empty())
+    std::printf("note: the final weights of an earlier run are now in '%s'\n", moved->c_str());
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Saving
 //===----------------------------------------------------------------------===//

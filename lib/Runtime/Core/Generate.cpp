@@ -217,16 +217,15 @@ private:
     if (text.context().size() <= length)
       return;
     if (options.stopWhenFull) {
-      std::fprintf(stderr, "dsrun: note: %s ends after %s new tokens: the context of %zu is full\n",
-                   nameOf(*rowOf[r]).c_str(), printGrouped(text.added).c_str(), length);
+      notes += "dsrun: note: " + nameOf(*rowOf[r]) + " ends after " + printGrouped(text.added) +
+               " new tokens: the context of " + std::to_string(length) + " is full\n";
       end(r);
       return;
     }
     if (!text.slid)
-      std::fprintf(stderr,
-                   "dsrun: note: %s fills the context of %zu tokens: whenever it is full the last "
-                   "%zu go on (--when-full=stop ends there)\n",
-                   nameOf(*rowOf[r]).c_str(), length, rest);
+      notes += "dsrun: note: " + nameOf(*rowOf[r]) + " fills the context of " +
+               std::to_string(length) + " tokens: whenever it is full the last " +
+               std::to_string(rest) + " go on (--when-full=stop ends there)\n";
     text.slid = true;
     text.start = text.ids.size() - rest;
     model.restart(static_cast<int64_t>(r));
@@ -248,7 +247,9 @@ private:
     std::fflush(stdout);
   }
 
+  /// After the texts: a terminal shows both streams, and a note would stand in a text's middle.
   void summarize(double seconds) const {
+    std::fputs(notes.c_str(), stderr);
     int64_t tokens = 0;
     for (const auto &text : texts)
       tokens += text->added;
@@ -265,6 +266,7 @@ private:
   std::vector<std::optional<size_t>> rowOf; ///< the text in each row
   size_t waiting = 0, printed = 0;
   bool headed = false;
+  std::string notes;
 };
 
 } // namespace

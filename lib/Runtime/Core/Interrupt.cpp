@@ -1,4 +1,4 @@
-//===- Interrupt.cpp - Ctrl-C and SIGTERM end after the running step -------===//
+//===- Interrupt.cpp - what ends a run after the running step -------===//
 #include "dsc/Runtime/Core/Interrupt.h"
 #include <csignal>
 
@@ -21,6 +21,10 @@ void dsc::noteInterrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A terminal that closes; nohup has it ignored, and so it stays.
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
 }
 
 int dsc::interruptSignal() { return noted; }

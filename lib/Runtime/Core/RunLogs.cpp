@@ -35,8 +35,6 @@ StatusOr<std::unique_ptr<RunLogs>> RunLogs::open(Session &session, const Start &
   };
   if (!folder.empty()) {
     folder = session.outputPath(folder);
-    if (Status status = noteRun(session, folder); !status.ok())
-      return status;
     logs->logPath = folder + "/log.jsonl";
   }
   if (!session.options().log.empty())
@@ -53,6 +51,10 @@ StatusOr<std::unique_ptr<RunLogs>> RunLogs::open(Session &session, const Start &
           !status.ok())
         return status;
   }
+  // After the log, which is refused while another run writes it: that run's settings stay.
+  if (!folder.empty())
+    if (Status status = noteRun(session, folder); !status.ok())
+      return status;
   for (const char *key : {"log.csv", "log.tensorboard"})
     if (folder.empty() && session.boolean(key, false))
       return Status(ErrorCode::Usage, std::string(key) +

@@ -91,7 +91,7 @@ std::string Session::inputPath(const std::string &path) const {
 std::string Session::outputPath(const std::string &path) const { return joinPath(folder, path); }
 
 StatusOr<DataConfig> Session::dataConfig() const {
-  return DataConfig::fromResolved(*theSpec, inputPath("."));
+  return DataConfig::fromResolved(*theSpec, theOptions.root.empty() ? folder : theOptions.root);
 }
 
 //===----------------------------------------------------------------------===//

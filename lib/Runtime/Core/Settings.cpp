@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 using namespace dsc;
 using nlohmann::json;
@@ -146,14 +147,30 @@ static void leaves(const json &value, const std::string &path, std::vector<std::
   }
 }
 
+/// A rule about hyper-parameters holds for the plan's scalars only: others are not in its code.
+static bool isHyperparameter(std::string_view path) {
+  return path.starts_with("train.optimizer.") || path.starts_with("train.scheduler.") ||
+         path.starts_with("train.param_groups.") || path.starts_with("train.gradient_clipping") ||
+         path == "objective.label_smoothing";
+}
+
 static std::string nearest(const std::string &path, const plan::Plan &plan, const json &spec) {
   std::vector<std::string> names;
   leaves(spec, "", names);
   for (const plan::Scalar &scalar : plan.scalars)
     names.push_back(scalar.path);
   for (const Rule &rule : rules)
-    if (std::string_view(rule.path).find('*') == std::string_view::npos)
+    if (std::string_view(rule.path).find('*') == std::string_view::npos &&
+        !isHyperparameter(rule.path))
       names.push_back(rule.path);
+  // Who knows the last part, such as lr, has most often left out what is before it.
+  std::string last = "." + split(path).back();
+  std::set<std::string> same;
+  for (const std::string &name : names)
+    if (name.ends_with(last))
+      same.insert(name);
+  if (same.size() == 1)
+    return *same.begin();
   std::string best;
   size_t least = std::numeric_limits<size_t>::max();
   for (const std::string &name : names)
@@ -241,12 +258,10 @@ static Status applyOne(plan::Plan &plan, json &spec, const std::string &assignme
     static constexpr Rule any{"", ValueKind::Number, -std::numeric_limits<double>::max()};
     rule = &any;
   }
-  // A rule about hyper-parameters holds for the plan's scalars only: others are not in its code.
-  std::string_view prefix = path;
-  bool hyperparameter =
-      prefix.starts_with("train.optimizer.") || prefix.starts_with("train.scheduler.") ||
-      prefix.starts_with("train.param_groups.") || prefix.starts_with("train.gradient_clipping") ||
-      path == "objective.label_smoothing";
+  bool hyperparameter = isHyperparameter(path);
+  if (known && known->is_array() && findRule(path + ".0") && findSetting(spec, path + ".0"))
+    return usage("items of a list change one by one, such as --set " + path +
+                 ".0=" + findSetting(spec, path + ".0")->dump());
   bool baked = known && (!rule || (hyperparameter && scalar == plan.scalars.end()));
   if (baked)
     return usage("this is part of the compiled code and cannot change here: compile again with dsc "
@@ -264,7 +279,43 @@ static Status applyOne(plan::Plan &plan, json &spec, const std::string &assignme
   if (path == "train.seed")
     setSeed(plan, static_cast<uint64_t>(value->get<int64_t>()));
   store(spec, path, *value);
+  // One of the two says how long training is: the one that was asked for.
+  if (path == "train.epochs")
+    spec["train"].erase("steps");
   return {};
+}
+
+/// What single values cannot show; the spec's own checks of the same are in lib/Frontend.
+static std::string contradiction(const plan::Plan &plan, const json &spec) {
+  auto scalar = [&](const std::string &path) {
+    for (const plan::Scalar &s : plan.scalars)
+      if (s.path == path)
+        return s.value;
+    return -1.0;
+  };
+  const std::string schedule = "train.scheduler.params.";
+  double warmup = scalar(schedule + "warmup_steps"), total = scalar(schedule + "total_steps");
+  const json *type = findSetting(spec, "train.scheduler.type");
+  bool ends = !type || *type != "constant";
+  if (ends && total > 0 && warmup > total)
+    return schedule + "warmup_steps " + printShortest(warmup) + " is more than total_steps " +
+           printShortest(total);
+  double floor = scalar(schedule + "min_lr"), peak = scalar("train.optimizer.params.lr");
+  if (peak >= 0 && floor > peak)
+    return schedule + "min_lr " + printShortest(floor) +
+           " is above the peak train.optimizer.params.lr " + printShortest(peak);
+  double least = scalar(schedule + "warmup_min_lr"), most = scalar(schedule + "warmup_max_lr");
+  if (most >= 0 && least > most)
+    return schedule + "warmup_min_lr " + printShortest(least) +
+           " is above the peak warmup_max_lr " + printShortest(most);
+  const json *every = findSetting(spec, "evaluation.every"),
+             *validation = findSetting(spec, "data.validation"),
+             *fraction = findSetting(spec, "data.validation_fraction");
+  bool none = (!validation || validation->empty()) && (!fraction || *fraction == 0);
+  if (every && every->is_number() && *every > 0 && none)
+    return "evaluation.every is " + every->dump() +
+           ", but there is no validation data: --set data.validation_fraction=0.05";
+  return "";
 }
 
 Status dsc::applySettings(plan::Plan &plan, const std::vector<std::string> &assignments) {
@@ -273,18 +324,7 @@ Status dsc::applySettings(plan::Plan &plan, const std::vector<std::string> &assi
   for (const std::string &assignment : assignments)
     if (Status status = applyOne(plan, spec, assignment); !status.ok())
       errors += (errors.empty() ? "" : "\n") + status.message();
-  auto scalar = [&](const char *path) {
-    for (const plan::Scalar &s : plan.scalars)
-      if (s.path == path)
-        return s.value;
-    return -1.0;
-  };
-  double warmup = scalar("train.scheduler.params.warmup_steps"),
-         total = scalar("train.scheduler.params.total_steps");
-  const json *schedule = findSetting(spec, "train.scheduler.type");
-  bool ends = !schedule || *schedule != "constant";
-  if (errors.empty() && !assignments.empty() && ends && total > 0 && warmup > total)
-    errors = "train.scheduler.params.warmup_steps " + printShortest(warmup) +
-             " is more than total_steps " + printShortest(total);
+  if (errors.empty() && !assignments.empty())
+    errors = contradiction(plan, spec);
   return errors.empty() ? Status() : Status(ErrorCode::Usage, errors);
 }

@@ -46,6 +46,7 @@ private:
   Status step(int64_t number);
   Status nextWindow(int64_t rows, int64_t &counted);
   Status tell(const StepRecord &record);
+  Status saveWeights();
   Status stopNotFinite(int64_t number);
   Status evaluateAfter(int64_t number, StepRecord &record);
   TrainingPoint pointAfter(int64_t number) const;
@@ -78,6 +79,7 @@ private:
   std::unique_ptr<Digest> digest;
   std::unique_ptr<Progress> progress;
   std::unique_ptr<Checkpointing> checkpoints; ///< null without checkpoint.dir; after what it uses
+  bool earlierKept = false;                   ///< the final weights of a run before
   Clock::time_point start;
 };
 
@@ -251,12 +253,20 @@ Status Trainer::catchUp() {
   return {};
 }
 
+/// A run that goes on where another stopped replaces that one's weights; a new one does not.
+Status Trainer::saveWeights() {
+  if (checkpoints && !resumed && !std::exchange(earlierKept, true))
+    if (Status status = checkpoints->keepEarlierWeights(); !status.ok())
+      return status;
+  return session.save(updates() > 0);
+}
+
 Status Trainer::stopNotFinite(int64_t number) {
   double loss = window->loss(), norm = window->norm();
   std::string which = std::isfinite(loss) ? "the gradient norm is " + printShortest(norm)
                                           : "the loss is " + printShortest(loss);
   // Save first: what follows is for the message only.
-  Status saved = session.save(updates() > 0);
+  Status saved = saveWeights();
   std::string message =
       "step " + std::to_string(number) + ": " + which +
       ", stopped before the update; first tensor that is not finite: " + window->firstNonFinite();
@@ -346,7 +356,7 @@ Status Trainer::finish(Status status) {
   Status kept;
   if (checkpoints && status.ok())
     kept = checkpoints->finish(pointAfter(done), interrupted);
-  Status saved = session.save(updates() > 0);
+  Status saved = saveWeights();
   if (!status.ok())
     return status;
   if (logs->log() && saved.ok())

@@ -132,7 +132,10 @@ StatusOr<std::unique_ptr<RowSource>> dsc::openPacked(const DataConfig &config, c
   const char *purpose = part == StreamPart::Training ? "training" : "validation";
   if (first == last)
     return inputError("data.validation_fraction " + printShortest(fraction) + " of '" + path +
-                      "' (" + plural(count, "document") + ") leaves none for " + purpose);
+                      "' (" + plural(count, "document") + ") leaves none for " + purpose +
+                      (count < 2 ? ": where one document ends and the next begins is the file's "
+                                   "\"separator\""
+                                 : ": take another fraction"));
   int64_t begin = first ? ends[static_cast<size_t>(first) - 1] : 0;
   int64_t end = ends[static_cast<size_t>(last) - 1];
   if (Status status = checkTokens(**opened, config, file.format, begin, end); !status)

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -21,15 +22,24 @@ StatusOr<std::unique_ptr<AppendFile>> AppendFile::open(const std::string &path, 
   if (!folder.empty())
     if (Status status = makeFolders(folder); !status)
       return status;
-  int flags = mode == Mode::Anew ? O_TRUNC : mode == Mode::New ? O_EXCL : 0;
+  int flags = mode == Mode::New ? O_EXCL : 0;
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0666);
   struct stat info;
   if (descriptor < 0)
     return cannotWrite(what, path, errno);
-  uint64_t length = 0;
-  if (::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode))
-    length = static_cast<uint64_t>(info.st_size);
-  return std::unique_ptr<AppendFile>(new AppendFile(path, what, descriptor, length));
+  std::unique_ptr<AppendFile> file(new AppendFile(path, what, descriptor, 0));
+  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
+    return file;
+  // Two runs would mix their lines, and the second would empty the file of the first. Where the
+  // file system has no locks all is as it would be without.
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Status(ErrorCode::Usage, "another run writes " + what + " '" + path +
+                                        "': wait for its end, or give this one a folder of its own "
+                                        "with --set log.dir=DIR");
+  if (mode == Mode::Anew && ::ftruncate(descriptor, 0) != 0)
+    return cannotWrite(what, path, errno);
+  file->length = mode == Mode::Anew ? 0 : static_cast<uint64_t>(info.st_size);
+  return file;
 }
 
 AppendFile::~AppendFile() { ::close(descriptor); }

@@ -328,3 +328,22 @@ TEST(CheckpointFolder, SetsEarlierRunsAside) {
     EXPECT_TRUE(verifyCheckpoint(*moved + "/step-2").ok());
   }
 }
+
+TEST(CheckpointFolder, SetsFinalWeightsAsideBesideTheirCheckpoints) {
+  test::TempFolder temp;
+  State state;
+  for (int run = 1; run <= 2; ++run) {
+    auto folder = CheckpointFolder::open(temp.folder);
+    ASSERT_TRUE(folder.ok());
+    EXPECT_EQ(*(*folder)->setFinalAside(), "");
+    if (run == 2) { // the first has no checkpoints
+      ASSERT_TRUE(state.save((*folder)->stepPath(1), 1).ok());
+      ASSERT_TRUE((*folder)->setAside().ok());
+    }
+    std::filesystem::create_directory(temp.path("final"));
+    std::string place = temp.path("earlier-" + std::to_string(run) + "/final");
+    EXPECT_EQ(*(*folder)->setFinalAside(), place);
+    EXPECT_TRUE(std::filesystem::is_directory(place));
+    EXPECT_FALSE(std::filesystem::exists(temp.path("final")));
+  }
+}

@@ -186,7 +186,8 @@ TEST_F(Documents, TheTailIsOfDocuments) {
   config.validationFraction = 0.2;
   EXPECT_NE(openError<EvaluationStream>(config).find("data.validation_fraction 0.2 of '" +
                                                      temp.path("d") +
-                                                     "' (4 documents) leaves none for validation"),
+                                                     "' (4 documents) leaves none for validation: "
+                                                     "take another fraction"),
             std::string::npos);
 }
 

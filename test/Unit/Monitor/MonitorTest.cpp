@@ -55,6 +55,21 @@ TEST(StepLog, CF_08_NotFiniteIsNull) {
   EXPECT_TRUE(line["grad_norm"].is_null());
 }
 
+TEST(StepLog, RefusesALogThatAnotherRunWrites) {
+  TempFolder temp;
+  auto first = StepLog::create(temp.path("log"));
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE((*first)->step(record(1)).ok());
+  std::string text = temp.read("log");
+  auto second = StepLog::create(temp.path("log"));
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), ErrorCode::Usage);
+  EXPECT_NE(second.status().message().find("another run writes the log"), std::string::npos);
+  EXPECT_EQ(temp.read("log"), text);
+  first->reset();
+  EXPECT_TRUE(StepLog::create(temp.path("log")).ok());
+}
+
 TEST(StepLog, WritesLinesAnew) {
   TempFolder temp;
   for (int round = 0; round < 2; ++round) {

@@ -47,6 +47,10 @@ TEST(Settings, UnknownPathsNameTheNearest) {
   EXPECT_NE(refused({"train.optimizer.params.momentum=0.9"}).find("no such setting"),
             std::string::npos);
   EXPECT_NE(refused({"data.train.1.path=x"}).find("no such setting"), std::string::npos);
+  EXPECT_NE(refused({"train.lr=1"}).find("the nearest is train.optimizer.params.lr"),
+            std::string::npos);
+  EXPECT_EQ(refused({"train.optimizer.params.momentum=1"}).find("is train.optimizer.params.mom"),
+            std::string::npos);
 }
 
 TEST(Settings, CompiledPartsAreRefusedWithTheFix) {
@@ -70,6 +74,32 @@ TEST(Settings, ValuesAreChecked) {
         << assignment;
   EXPECT_NE(refused({"train.steps"}).find("expected PATH=VALUE"), std::string::npos);
   EXPECT_NE(refused({"=5"}).find("expected PATH=VALUE"), std::string::npos);
+}
+
+TEST(Settings, WhatOneValueCannotShowIsChecked) {
+  auto with = [](const char *path, double value, const std::vector<std::string> &assignments) {
+    plan::Plan plan = test::testPlan();
+    plan.scalars.push_back({path, value, 64});
+    return applySettings(plan, assignments).message();
+  };
+  EXPECT_EQ(with("train.scheduler.params.min_lr", 0,
+                 {"train.optimizer.params.lr=1e-3", "train.scheduler.params.min_lr=0.5"}),
+            "train.scheduler.params.min_lr 0.5 is above the peak train.optimizer.params.lr 0.001");
+  EXPECT_EQ(with("train.scheduler.params.min_lr", 0.5, {"train.optimizer.params.lr=0.5"}), "");
+  EXPECT_EQ(with("train.scheduler.params.total_steps", 0, {"evaluation.every=2"}),
+            "evaluation.every is 2, but there is no validation data: "
+            "--set data.validation_fraction=0.05");
+  EXPECT_EQ(with("train.scheduler.params.total_steps", 0,
+                 {"evaluation.every=2", "data.validation_fraction=0.05"}),
+            "");
+}
+
+TEST(Settings, EpochsGoBeforeStepsOfThePlan) {
+  plan::Plan plan = test::testPlan();
+  ASSERT_TRUE(applySettings(plan, {"train.steps=7", "train.epochs=2"}).ok());
+  const auto &spec = (*plan.manifest)["spec"];
+  EXPECT_EQ(findSetting(spec, "train.steps"), nullptr);
+  EXPECT_EQ(*findSetting(spec, "train.epochs"), 2);
 }
 
 TEST(Settings, AllMistakesAtOnce) {

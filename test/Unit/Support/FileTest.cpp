@@ -1,6 +1,7 @@
 #include "dsc/Support/File.h"
 #include "TempFolder.h"
 #include <csignal>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -52,6 +53,32 @@ TEST(File, WithoutCommitNothingChanges) {
   ASSERT_TRUE(writeFileAtomically(path, "new").ok());
   EXPECT_EQ(temp.read("a"), "new");
   EXPECT_EQ(filesIn(temp.folder), 1u);
+}
+
+TEST(File, WritesDevicesAndPipesWhereTheyAre) {
+  TempFolder temp;
+  std::string pipe = temp.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string got(3, '?');
+  std::thread reader([&] {
+    int end = ::open(pipe.c_str(), O_RDONLY);
+    EXPECT_EQ(::read(end, got.data(), 3), 3);
+    ::close(end);
+  });
+  EXPECT_TRUE(writeFileAtomically(pipe, "new").ok());
+  reader.join();
+  EXPECT_EQ(got, "new");
+  struct stat there;
+  ASSERT_EQ(::stat(pipe.c_str(), &there), 0);
+  EXPECT_TRUE(S_ISFIFO(there.st_mode));
+  EXPECT_EQ(filesIn(temp.folder), 1u);
+}
+
+TEST(File, DoesNotReplaceAFolder) {
+  TempFolder temp;
+  EXPECT_EQ(writeFileAtomically(temp.folder, "new").message(),
+            "cannot write '" + temp.folder + "': it is a folder, expected a file");
+  EXPECT_EQ(filesIn(temp.folder), 0u);
 }
 
 TEST(File, CK_01_KilledWriterLeavesTheOldOrTheNewFile) {

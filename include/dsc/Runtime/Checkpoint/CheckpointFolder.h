@@ -30,6 +30,10 @@ public:
   /// starts. Returns that folder, or nothing when there were none. Code Damaged.
   StatusOr<std::string> setAside();
 
+  /// Moves `final/`, which a run before this one left, to where setAside() has put its checkpoints.
+  /// Returns its new place, or nothing when there was none. Code Damaged.
+  StatusOr<std::string> setFinalAside();
+
   /// Removes checkpoints up to step `newest` but for the `keep` newest of them and `best` (0:
   /// none). Nothing is removed unless one that stays verifies.
   Status prune(int64_t newest, int64_t keep, int64_t best);
@@ -37,7 +41,8 @@ public:
 private:
   CheckpointFolder(std::string folder, int lock) : folder(std::move(folder)), lock(lock) {}
   void removeLeftovers();
-  std::string folder;
+  StatusOr<std::string> earlierFolder();
+  std::string folder, earlier; ///< where setAside() has moved what was here
   int lock;
 };
 

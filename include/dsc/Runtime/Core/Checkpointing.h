@@ -48,6 +48,8 @@ public:
                                                  std::vector<std::string> &notes);
   /// A new run: moves checkpoints of earlier ones out of the way and says so in `notes`.
   Status startAfresh(std::vector<std::string> &notes);
+  /// Before the final weights of a new run are saved: those of an earlier one are kept as well.
+  Status keepEarlierWeights();
 
   /// After a step: saves if it is due. What fails is told, and training goes on.
   void afterStep(const TrainingPoint &point);

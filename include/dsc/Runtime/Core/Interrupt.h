@@ -1,11 +1,11 @@
-//===- Interrupt.h - Ctrl-C and SIGTERM end after the running step ---------===//
+//===- Interrupt.h - what ends a run after the running step ----------------===//
 #ifndef DSC_RUNTIME_CORE_INTERRUPT_H
 #define DSC_RUNTIME_CORE_INTERRUPT_H
 
 namespace dsc {
 
-/// From now on SIGINT and SIGTERM are noted instead of ending the process. A second SIGINT ends it
-/// at once.
+/// From now on SIGINT, SIGTERM and SIGHUP (unless it was ignored) are noted instead of ending the
+/// process. A second SIGINT ends it at once.
 void noteInterrupts();
 
 /// The signal that came, or 0.

@@ -10,7 +10,8 @@ import time
 name, expected, log, command = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
 if os.path.exists(log):
     os.remove(log)
-run = subprocess.Popen(command)
+# Tests that run under nohup have SIGHUP ignored.
+run = subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
 end = time.monotonic() + 60
 while not (os.path.exists(log) and os.path.getsize(log) > 500):
     if time.monotonic() > end or run.poll() is not None:
