@@ -54,6 +54,13 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.lamb_direction"] = createLambDirectionGenerator();
     map["ds.descend"] = createDescendGenerator();
     map["ds.clip_values"] = createClipValuesGenerator();
+    map["ds.factor_sums"] = createFactorSumsGenerator();
+    map["ds.factor_moment"] = createFactorMomentGenerator();
+    map["ds.moment_mean"] = createMomentMeanGenerator();
+    map["ds.factored_direction"] = createFactoredDirectionGenerator();
+    map["ds.adafactor_direction"] = createAdafactorDirectionGenerator();
+    map["ds.update_power"] = createUpdatePowerGenerator();
+    map["ds.adafactor_factor"] = createAdafactorFactorGenerator();
     return map;
   }();
   auto found = generators.find(opName);

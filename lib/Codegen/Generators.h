@@ -57,6 +57,8 @@ GeneratorPointer createLearningRateGenerator();
 GeneratorPointer createIncrementGenerator();
 GeneratorPointer createScaleRateGenerator();
 GeneratorPointer createTrustRatioGenerator();
+GeneratorPointer createUpdatePowerGenerator();
+GeneratorPointer createAdafactorFactorGenerator();
 GeneratorPointer createZerosGenerator();
 GeneratorPointer createUnscaleGenerator();
 GeneratorPointer createLossScaleUpdateGenerator();
@@ -68,6 +70,11 @@ GeneratorPointer createLionUpdateGenerator();
 GeneratorPointer createLambDirectionGenerator();
 GeneratorPointer createDescendGenerator();
 GeneratorPointer createClipValuesGenerator();
+GeneratorPointer createFactorSumsGenerator();
+GeneratorPointer createFactorMomentGenerator();
+GeneratorPointer createMomentMeanGenerator();
+GeneratorPointer createFactoredDirectionGenerator();
+GeneratorPointer createAdafactorDirectionGenerator();
 
 } // namespace dsc
 

@@ -317,6 +317,26 @@ class TrustRatioGenerator : public ScalarGenerator {
   }
 };
 
+class UpdatePowerGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *) const override {
+    Value logarithm = emitLogDouble(b, b.add(scalar(b, 0), b.f64(1)));
+    return emitExpDouble(b, b.max(b.f64(-708), b.mul(scalar(b, 1), logarithm)));
+  }
+};
+
+class AdafactorFactorGenerator : public ScalarGenerator {
+  Value value(KernelBuilder &b, Operation *op) const override {
+    auto elements = static_cast<double>(cast<ds::AdafactorFactorOp>(op).getElements());
+    Value rate = scalar(b, 0), one = b.f64(1), root = b.f64(std::sqrt(elements));
+    Value size = b.max(scalar(b, 4), b.div(scalar(b, 1), root));
+    Value step = b.mul(rate, b.sqrt(b.add(scalar(b, 3), one))); // 1 / 0 is infinite: no limit
+    Value relative = b.min(b.div(one, step), one);
+    Value excess = b.div(b.div(scalar(b, 2), root), scalar(b, 5));
+    Value limit = DSC_FAULT(102, b.max(excess, one), one);
+    return b.div(b.mul(size, relative), limit);
+  }
+};
+
 } // namespace
 
 GeneratorPointer dsc::createSquareSumGenerator() { return std::make_unique<SquareSumGenerator>(); }
@@ -333,6 +353,12 @@ GeneratorPointer dsc::createIncrementGenerator() { return std::make_unique<Incre
 GeneratorPointer dsc::createScaleRateGenerator() { return std::make_unique<ScaleRateGenerator>(); }
 GeneratorPointer dsc::createTrustRatioGenerator() {
   return std::make_unique<TrustRatioGenerator>();
+}
+GeneratorPointer dsc::createUpdatePowerGenerator() {
+  return std::make_unique<UpdatePowerGenerator>();
+}
+GeneratorPointer dsc::createAdafactorFactorGenerator() {
+  return std::make_unique<AdafactorFactorGenerator>();
 }
 GeneratorPointer dsc::createZerosGenerator() { return std::make_unique<ZerosGenerator>(); }
 GeneratorPointer dsc::createUnscaleGenerator() { return std::make_unique<UnscaleGenerator>(); }

@@ -271,6 +271,24 @@ Value dsc::emitLogDouble(KernelBuilder &b, Value x) {
   return b.sub(b.mul(exponent, b.constant(type, 6.93147180369123816490e-01)), inner);
 }
 
+Value dsc::emitExpDouble(KernelBuilder &b, Value x) {
+  // x = n ln 2 + r with |r| <= ln 2 / 2; e^r by its Taylor series to below 2^-56, 2^n by its bits.
+  Type type = x.getType(), integer = b.builder().getI64Type();
+  Value nearest = b.sub(b.mul(x, b.constant(type, 1.44269504088896340736)), b.constant(type, 0.5));
+  Value n = b.convert(nearest, integer); // cuts off: x is not positive
+  Value whole = b.convert(n, b.f64Type());
+  Value r = b.sub(x, b.mul(whole, b.constant(type, 6.93147180369123816490e-01)));
+  r = b.sub(r, b.mul(whole, b.constant(type, 1.90821492927058770002e-10)));
+  SmallVector<double> series;
+  double factorial = 1;
+  for (int k = 0; k <= 14; ++k) {
+    series.push_back(1 / factorial);
+    factorial *= k + 1;
+  }
+  Value bits = shiftLeft(b, b.add(n, b.constant(integer, 1023)), 52);
+  return b.mul(polynomial(b, r, series), b.bitcast(bits, b.f64Type()));
+}
+
 Value dsc::emitPower(KernelBuilder &b, Value base, Value exponent) {
   Type type = base.getType(), integer = exponent.getType();
   OpBuilder &builder = b.builder();

@@ -35,6 +35,8 @@ Value emitActivationGrad(KernelBuilder &b, ds::Activation function, Value x);
 Value emitCosPi(KernelBuilder &b, Value x);
 /// Natural logarithm of a positive, normal f64 scalar, to 1 unit in the last place.
 Value emitLogDouble(KernelBuilder &b, Value x);
+/// e^x of an f64 scalar in [-708, 0], to 2 units in the last place; 1 for 0.
+Value emitExpDouble(KernelBuilder &b, Value x);
 /// base^exponent of an f64 scalar base in [0, 1] and an i64 exponent >= 0 by repeated squaring,
 /// lowest bit first: relative error at most 2 exponent 2^-53.
 Value emitPower(KernelBuilder &b, Value base, Value exponent);

@@ -185,6 +185,42 @@ void Resolver::belongs(std::string_view section, const std::string &type) {
   }
 }
 
+/// `eps` of Adafactor is a list: of its second moment, and of a variable's root mean square.
+void Resolver::resolveAdafactor() {
+  TrainSpec &t = spec.train;
+  t.optimizer = OptimizerKind::Adafactor;
+  t.beta2Decay = number("train.optimizer.params.beta2_decay").value;
+  t.mostRms = number("train.optimizer.params.d").value;
+  t.eps = 0x1p-23;
+  const JsonNode *eps = find("train.optimizer.params.eps");
+  if (eps && eps->is(JsonNode::Kind::Invalid))
+    return;
+  if (eps && (!eps->is(JsonNode::Kind::List) || eps->items.size() != 2)) {
+    std::string found = eps->is(JsonNode::Kind::List)
+                            ? "has " + std::to_string(eps->items.size()) +
+                                  (eps->items.size() == 1 ? " item" : " items")
+                            : std::string("is one number");
+    errors.error(eps->where, "'train.optimizer.params.eps' " + found + ", Adafactor has two")
+        .fix("write [null, 0.001]");
+    return;
+  }
+  auto item = [&](size_t i, double &into) {
+    if (!eps || eps->items[i].is(JsonNode::Kind::Null) || eps->items[i].is(JsonNode::Kind::Invalid))
+      return;
+    into = eps->items[i].number;
+    if (i == 0 && into < 1e-18)
+      errors
+          .error(eps->items[i].where, "the first 'eps' of Adafactor is " +
+                                          nlohmann::json(into).dump() +
+                                          ", but its square must not vanish in f32")
+          .fix("write null, or a number from 1e-18 on");
+  };
+  item(0, t.eps);
+  item(1, t.leastRms);
+  record("train.optimizer.params.eps", {t.eps, t.leastRms},
+         eps ? shortPlace(eps->where) : "default");
+}
+
 void Resolver::resolveOptimizer() {
   TrainSpec &t = spec.train;
   Resolved<std::string> type = text("train.optimizer.type");
@@ -203,6 +239,8 @@ void Resolver::resolveOptimizer() {
       errors.error(nesterov.where, "'nesterov' needs a 'momentum' above 0");
     return;
   }
+  if (type.value == "Adafactor")
+    return resolveAdafactor();
   const JsonNode *betas = find("train.optimizer.params.betas");
   if (betas && betas->is(JsonNode::Kind::List) && betas->items.size() != 2) {
     errors.error(betas->where,
@@ -221,6 +259,12 @@ void Resolver::resolveOptimizer() {
   }
   if (type.value == "Lion") {
     t.optimizer = OptimizerKind::Lion;
+    return;
+  }
+  if (const JsonNode *eps = find("train.optimizer.params.eps");
+      eps && eps->is(JsonNode::Kind::List)) {
+    errors.error(eps->where, "'train.optimizer.params.eps' is a list, " + type.value + " has one")
+        .fix("write one number, such as 1e-08");
     return;
   }
   t.eps = number("train.optimizer.params.eps").value;

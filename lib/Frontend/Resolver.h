@@ -84,6 +84,7 @@ private:
   int64_t bytes(const JsonNode &node, std::string_view path);
   void resolveLength();
   void resolveOptimizer();
+  void resolveAdafactor();
   void belongs(std::string_view section, const std::string &type);
   void resolveParamGroups();
   void resolveSchedule();

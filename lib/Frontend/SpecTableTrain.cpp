@@ -12,9 +12,9 @@ static void addOptimizerRows(std::vector<SpecKey> &t) {
   t.push_back({.path = "train.optimizer.type",
                .types = TString,
                .fallback = "\"AdamW\"",
-               .choices = {"AdamW", "Adam", "SGD", "Lamb", "Lion"},
-               .later = {"Muon", "Adagrad", "OneBitAdam", "ZeroOneAdam", "OneBitLamb", "Adafactor",
-                         "FusedAdam", "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "RMSprop"},
+               .choices = {"AdamW", "Adam", "SGD", "Lamb", "Lion", "Adafactor"},
+               .later = {"Muon", "Adagrad", "OneBitAdam", "ZeroOneAdam", "OneBitLamb", "FusedAdam",
+                         "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "RMSprop"},
                .doc = "Whatever the case of letters. `Adam` follows `adam_w_mode`.",
                .ignoreCase = true});
   t.push_back({.path = "train.optimizer.params", .types = TObject, .doc = "Of that type."});
@@ -39,22 +39,45 @@ static void addOptimizerRows(std::vector<SpecKey> &t) {
                .belowMax = true,
                .doc = "Decay of one moment."});
   t.push_back({.path = "train.optimizer.params.eps",
-               .types = TNumber | TAuto,
+               .types = TNumber | TList | TAuto,
                .fallback = "1e-08",
                .min = 0,
                .max = 1,
                .aboveMin = true,
-               .belongsTo = {"AdamW", "Adam", "Lamb"},
-               .doc = "Added to the root of the second moment."});
-  t.push_back({.path = "train.optimizer.params.weight_decay",
-               .types = TNumber | TAuto,
-               .fallback = "0",
+               .belongsTo = {"AdamW", "Adam", "Lamb", "Adafactor"},
+               .doc = "Added to the root of the second moment. Adafactor: a list of two, by "
+                      "default [null, 0.001]."});
+  t.push_back({.path = "train.optimizer.params.eps[]",
+               .types = TNumber | TNull,
                .min = 0,
-               .max = 1000,
-               .doc =
-                   "On variables of two or more dimensions, or as `train.param_groups` says. AdamW "
-                   "and Lion: p -= lr · weight_decay · p; Lamb: added to its direction; else "
-                   "added to the gradient."});
+               .max = 1,
+               .doc = "Of Adafactor: least root of the second moment and least mean of a factor "
+                      "of it (at least 1e-18; null: 2^-23), then least root mean square that a "
+                      "variable is taken to have."});
+  t.push_back({.path = "train.optimizer.params.beta2_decay",
+               .types = TNumber,
+               .fallback = "-0.8",
+               .min = -10,
+               .max = 0,
+               .belongsTo = {"Adafactor"},
+               .doc = "Update t moves the second moment by t^beta2_decay of the way."});
+  t.push_back({.path = "train.optimizer.params.d",
+               .types = TNumber,
+               .fallback = "1",
+               .min = 1,
+               .max = 1000000,
+               .aliases = {"clip_threshold"},
+               .belongsTo = {"Adafactor"},
+               .doc = "Greatest root mean square of a variable's update before the rate."});
+  t.push_back(
+      {.path = "train.optimizer.params.weight_decay",
+       .types = TNumber | TAuto,
+       .fallback = "0",
+       .min = 0,
+       .max = 1000,
+       .doc = "On variables of two or more dimensions, or as `train.param_groups` says. AdamW, "
+              "Lion and Adafactor: p -= lr · weight_decay · p; Lamb: added to its direction; else "
+              "added to the gradient."});
   t.push_back({.path = "train.optimizer.params.adam_w_mode",
                .types = TBool,
                .fallback = "true",

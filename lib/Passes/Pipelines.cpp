@@ -27,6 +27,9 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
   case OptimizerKind::Lamb:
     options.optimizer = std::string("lamb");
     break;
+  case OptimizerKind::Adafactor:
+    options.optimizer = std::string("adafactor");
+    break;
   }
   options.schedule = ds::stringifySchedule(scheduleOf(spec)).str();
   options.linearWarmup = spec.train.linearWarmup;

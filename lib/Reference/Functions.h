@@ -48,6 +48,11 @@ void evaluate(ds::LionUpdateOp op, Evaluation &at);
 void evaluate(ds::LambDirectionOp op, Evaluation &at);
 void evaluate(ds::DescendOp op, Evaluation &at);
 void evaluate(ds::ClipValuesOp op, Evaluation &at);
+void evaluate(ds::FactorSumsOp op, Evaluation &at);
+void evaluate(ds::FactorMomentOp op, Evaluation &at);
+void evaluate(ds::MomentMeanOp op, Evaluation &at);
+void evaluate(ds::FactoredDirectionOp op, Evaluation &at);
+void evaluate(ds::AdafactorDirectionOp op, Evaluation &at);
 
 void evaluate(ds::SquareSumOp op, Evaluation &at);
 void evaluate(ds::GlobalNormOp op, Evaluation &at);
@@ -56,6 +61,8 @@ void evaluate(ds::LearningRateOp op, Evaluation &at);
 void evaluate(ds::IncrementOp op, Evaluation &at);
 void evaluate(ds::ScaleRateOp op, Evaluation &at);
 void evaluate(ds::TrustRatioOp op, Evaluation &at);
+void evaluate(ds::UpdatePowerOp op, Evaluation &at);
+void evaluate(ds::AdafactorFactorOp op, Evaluation &at);
 void evaluate(ds::ZerosOp op, Evaluation &at);
 void evaluate(ds::UnscaleOp op, Evaluation &at);
 void evaluate(ds::LossScaleUpdateOp op, Evaluation &at);
@@ -63,6 +70,9 @@ void evaluate(ds::LossScaleUpdateOp op, Evaluation &at);
 /// Value and derivative of an activation function at `x`; `none` is the identity.
 double activate(ds::Activation function, double x);
 double activateDerivative(ds::Activation function, double x);
+
+/// Neighbours are added pairwise until one is left; an odd one moves up as it is.
+double treeSum(std::vector<double> sums);
 
 /// What a mask multiplies element `element` of sample `sample` (of the micro-batch) by: 1 / (1 - p)
 /// or 0.

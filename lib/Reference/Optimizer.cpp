@@ -99,3 +99,62 @@ void reference::evaluate(ds::ClipValuesOp op, Evaluation &at) {
   for (int64_t i = 0; i < gradient.count(); ++i)
     result[i] = std::max(-bound, std::min(gradient[i], bound));
 }
+
+void reference::evaluate(ds::FactorSumsOp op, Evaluation &at) {
+  const Tensor &gradient = at(op.getGradient());
+  Tensor &rows = at.result(op.getRowSums()), &columns = at.result(op.getColumnSums());
+  int64_t width = gradient.shape[1], group = ds::FactorSumsOp::rowsOfGroup(width);
+  for (int64_t i = 0; i < gradient.shape[0]; ++i)
+    for (int64_t j = 0; j < width; ++j) {
+      double square = gradient[i * width + j] * gradient[i * width + j];
+      rows[i] += square;
+      columns[i / group * width + j] += square;
+    }
+}
+
+void reference::evaluate(ds::FactorMomentOp op, Evaluation &at) {
+  const Tensor &sums = at(op.getSums()), &moment = at(op.getMoment());
+  double clip = at(op.getClip()).item(), toward = at(op.getToward()).item();
+  Tensor &result = at.result(op.getNewMoment());
+  for (int64_t j = 0; j < moment.count(); ++j) {
+    std::vector<double> ofGroups;
+    for (int64_t k = 0; k < sums.shape[0]; ++k)
+      ofGroups.push_back(sums[k * moment.count() + j]);
+    double mean = clip * clip * treeSum(std::move(ofGroups)) / static_cast<double>(op.getTerms());
+    result[j] = (1 - toward) * moment[j] + toward * mean;
+  }
+}
+
+void reference::evaluate(ds::MomentMeanOp op, Evaluation &at) {
+  const Tensor &moment = at(op.getMoment());
+  std::vector<double> blocks((moment.count() + 1023) / 1024);
+  for (int64_t i = 0; i < moment.count(); ++i)
+    blocks[i / 1024] += moment[i];
+  at.result(op.getResult())[0] = treeSum(std::move(blocks)) / static_cast<double>(moment.count());
+}
+
+void reference::evaluate(ds::FactoredDirectionOp op, Evaluation &at) {
+  const Tensor &gradient = at(op.getGradient()), &row = at(op.getRow());
+  const Tensor &column = at(op.getColumn());
+  double clip = at(op.getClip()).item(), eps = at(op.getEps()).item();
+  double mean = std::max(at(op.getMean()).item(), eps);
+  Tensor &direction = at.result(op.getDirection());
+  for (int64_t i = 0; i < row.count(); ++i)
+    for (int64_t j = 0; j < column.count(); ++j) {
+      double v = row[i] * column[j] / mean;
+      int64_t element = i * column.count() + j;
+      direction[element] = clip * gradient[element] / std::sqrt(std::max(v, eps * eps));
+    }
+}
+
+void reference::evaluate(ds::AdafactorDirectionOp op, Evaluation &at) {
+  const Tensor &gradient = at(op.getGradient()), &v = at(op.getV());
+  double clip = at(op.getClip()).item(), toward = at(op.getToward()).item();
+  double eps = at(op.getEps()).item();
+  Tensor &direction = at.result(op.getDirection()), &newV = at.result(op.getNewV());
+  for (int64_t i = 0; i < gradient.count(); ++i) {
+    double g = clip * gradient[i];
+    newV[i] = (1 - toward) * v[i] + toward * g * g;
+    direction[i] = g / std::sqrt(std::max(newV[i], eps * eps));
+  }
+}

@@ -15,8 +15,7 @@ void reference::evaluate(ds::SquareSumOp op, Evaluation &at) {
     result[i / 1024] += input[i] * input[i];
 }
 
-/// Neighbours are added pairwise until one is left; an odd one moves up as it is.
-static double treeSum(std::vector<double> sums) {
+double reference::treeSum(std::vector<double> sums) {
   while (sums.size() > 1) {
     std::vector<double> above;
     for (size_t i = 0; i < sums.size(); i += 2)
@@ -155,4 +154,18 @@ void reference::evaluate(ds::TrustRatioOp op, Evaluation &at) {
     ratio =
         std::max(at(op.getLeast()).item(), std::min(weight / direction, at(op.getMost()).item()));
   at.result(op.getResult())[0] = ratio;
+}
+
+void reference::evaluate(ds::UpdatePowerOp op, Evaluation &at) {
+  at.result(op.getResult())[0] =
+      std::pow(at(op.getUpdates()).item() + 1, at(op.getExponent()).item());
+}
+
+void reference::evaluate(ds::AdafactorFactorOp op, Evaluation &at) {
+  double rate = at(op.getRate()).item(), t = at(op.getUpdates()).item() + 1;
+  double root = std::sqrt(static_cast<double>(op.getElements()));
+  double size = std::max(at(op.getLeast()).item(), at(op.getWeight()).item() / root);
+  double relative = rate * std::sqrt(t) > 1 ? 1 / (rate * std::sqrt(t)) : 1;
+  double excess = at(op.getDirection()).item() / root / at(op.getThreshold()).item();
+  at.result(op.getResult())[0] = size * relative / std::max(1.0, excess);
 }

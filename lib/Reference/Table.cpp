@@ -26,6 +26,8 @@ struct Table {
     add<ds::LayerNormOp, ds::LayerNormInputGradOp, ds::LayerNormParameterGradOp>();
     add<ds::AdamUpdateOp, ds::SgdUpdateOp, ds::LionUpdateOp, ds::LambDirectionOp, ds::DescendOp>();
     add<ds::ClipValuesOp, ds::ScaleRateOp, ds::TrustRatioOp>();
+    add<ds::FactorSumsOp, ds::FactorMomentOp, ds::MomentMeanOp, ds::FactoredDirectionOp>();
+    add<ds::AdafactorDirectionOp, ds::UpdatePowerOp, ds::AdafactorFactorOp>();
     add<ds::SquareSumOp, ds::GlobalNormOp, ds::ClipFactorOp, ds::LearningRateOp, ds::IncrementOp>();
     add<ds::ZerosOp, ds::UnscaleOp, ds::LossScaleUpdateOp>();
   }

@@ -37,6 +37,9 @@ def write_npy(path, shape, values):
 def draw_optimizer(r):
     if r.random() < 0.25:
         return {"type": "Lamb", "params": {"lr": 0.01, "weight_decay": r.choice([0, 0.1]), "max_coeff": r.choice([1, 10])}}
+    if r.random() < 0.2:
+        params = {"lr": 0.01, "weight_decay": r.choice([0, 0.1]), "d": r.choice([1, 2])}
+        return {"type": "Adafactor", "params": params | r.choice([{}, {"eps": [1e-6, 0.01], "beta2_decay": -0.5}])}
     if r.random() < 0.3:
         params = {"lr": 0.05, "momentum": r.choice([0, 0.9]), "weight_decay": r.choice([0, 0.01])}
         params["nesterov"] = params["momentum"] > 0 and r.random() < 0.5

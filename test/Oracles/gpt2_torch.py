@@ -111,6 +111,12 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
     decoupled = o["type"] == "AdamW" or o["params"].get("adam_w_mode", True)
     first = {n: torch.zeros_like(x) for n, x in p.items()}
     second = {n: torch.zeros_like(x) for n, x in p.items()}
+    if o["type"] == "Adafactor":
+        first_eps, second_eps = o["params"].get("eps", (None, 1e-3))
+        adafactor = [torch.optim.Adafactor(  # the rate is set below; eps of the f32 that weights are kept in
+            group, lr=0.0, beta2_decay=o["params"].get("beta2_decay", -0.8), eps=(first_eps or 2.0**-23, second_eps),
+            d=o["params"].get("d", 1.0), weight_decay=own)
+            for own, group in ((decay, [w for w in p.values() if w.dim() >= 2]), (0.0, [w for w in p.values() if w.dim() < 2]))]
     lines, applied = [], 0
     for step in range(settings["steps"]):
         ids = torch.from_numpy(tokens[step, :, :-1].astype(np.int64))
@@ -137,6 +143,14 @@ def train(weights, config, settings, tokens, labels=None, dtype=torch.float64):
         clip = settings.get("gradient_clipping", 0.0)
         factor = min(1.0, clip / norm) if clip and norm else 1.0
         applied += 1
+        if o["type"] == "Adafactor":
+            for name, w in p.items():
+                w.grad = grads[name] * factor
+            for optimizer in adafactor:
+                optimizer.param_groups[0]["lr"] = rate
+                optimizer.step()
+            line |= {"loss": loss.item(), "grad_norm": norm, "skipped": None}
+            continue
         with torch.no_grad():
             for name, w in p.items():
                 g = grads[name] * factor

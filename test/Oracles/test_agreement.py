@@ -39,6 +39,10 @@ CASES = {
     # At ten times this rate rounding grows through the steps in any f32 program: over five starts the norm is then off by up to
     # 2.0e-6 in PyTorch's f32 and by 1.4 to 2.1 times PyTorch's error here, each worst at the same step.
     "lamb": case(train={"optimizer": {"type": "Lamb", "params": {"lr": 1e-3, "weight_decay": 0.1}}}),
+    "adafactor": case(train={"optimizer": {"type": "Adafactor", "params": {"lr": 1e-2, "weight_decay": 0.1}}}),
+    "adafactor-factors-of-odd-sides": case({"n_embd": 48, "n_head": 3, "vocab_size": 1311}, {
+        "train_batch_size": 4, "train_micro_batch_size_per_gpu": 2,
+        "optimizer": {"type": "Adafactor", "params": {"lr": 0.05, "beta2_decay": -0.6, "eps": [1e-5, 1e-2], "d": 1.5}}}, ignored=0.5),
     "linear-schedule": case(train={"scheduler": {"type": "linear", "params": {"warmup_steps": 3, "total_steps": 15, "min_lr": 1e-5}}}),
     "inverse-sqrt": case(train={"scheduler": {"type": "inverse_sqrt", "params": {"warmup_steps": 3}}}),
     "stable-decay": case(train={"scheduler": {"type": "wsd", "params": {"warmup_steps": 3, "decay_steps": 9, "min_lr": 1e-5}}}),

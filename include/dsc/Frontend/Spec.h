@@ -15,7 +15,7 @@
 namespace dsc {
 
 enum class ActivationKind { GeluTanh, Gelu, Relu };
-enum class OptimizerKind { AdamW, Adam, Sgd, Lion, Lamb };
+enum class OptimizerKind { AdamW, Adam, Sgd, Lion, Lamb, Adafactor };
 enum class ScheduleKind {
   Constant,
   Linear,
@@ -99,6 +99,9 @@ struct TrainSpec {
   OptimizerKind optimizer = OptimizerKind::AdamW;
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weightDecay = 0, momentum = 0;
   double leastTrust = 0.01, mostTrust = 10; ///< limits of LAMB's trust ratio
+  /// Of Adafactor, whose other epsilon is `eps`: exponent of the moments' decay, least root mean
+  /// square of a variable, greatest of a direction.
+  double beta2Decay = -0.8, leastRms = 1e-3, mostRms = 1;
   bool decoupledDecay = true, nesterov = false;
   std::vector<ParamGroup> groups;
   LossScaleSpec scaling;

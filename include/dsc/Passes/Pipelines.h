@@ -17,7 +17,7 @@ struct RecomputeChoice;
 /// schedule=cosine}.
 struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
   Option<std::string> optimizer{*this, "optimizer",
-                                llvm::cl::desc("adamw, adam, sgd, lion or lamb"),
+                                llvm::cl::desc("adamw, adam, sgd, lion, lamb or adafactor"),
                                 llvm::cl::init("adamw")};
   Option<bool> decoupled{*this, "decoupled", llvm::cl::desc("for adam: decay the weight"),
                          llvm::cl::init(true)};

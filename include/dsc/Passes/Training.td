@@ -147,8 +147,9 @@ def DsInsertOptimizer : Pass<"ds-insert-optimizer", "::mlir::ModuleOp"> {
   let summary = "Append the learning rate, the guard and the update of every parameter";
   let description = [{
     Adds the counter `updates` and the optimizer's state (`adam.m.<parameter>` and `adam.v.<parameter>`,
-    `sgd.velocity.<parameter>`, `lion.m.<parameter>`, `lamb.m.<parameter>` and `lamb.v.<parameter>`), all starting at
-    zero, and to `@train` the learning rate (reported), the guard, the update and the assignments of each parameter,
+    `sgd.velocity.<parameter>`, `lion.m.<parameter>`, `lamb.m.<parameter>` and `lamb.v.<parameter>`;
+    `adafactor.row.<parameter>` and `adafactor.column.<parameter>` where a parameter has two dimensions, else
+    `adafactor.v.<parameter>`), all starting at zero, and to `@train` the learning rate (reported), the guard, the update and the assignments of each parameter,
     and last the counter's next value. Scalars are read from hyper-parameters, so none is compiled in. Only members of
     the decay group get the weight decay; a parameter in group n has the rate scaled by
     `train.param_groups.n.lr_scale` and the decay `train.param_groups.n.weight_decay` where the module declares
@@ -179,7 +180,7 @@ def DsInsertOptimizer : Pass<"ds-insert-optimizer", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
-           "adamw, adam, sgd, lion or lamb; default adamw">,
+           "adamw, adam, sgd, lion, lamb or adafactor; default adamw">,
     Option<"decoupled", "decoupled", "bool", "true",
            "for adam: decay the weight (AdamW) and not the gradient; default true">,
     Option<"nesterov", "nesterov", "bool", "false", "for sgd: Nesterov's form of momentum; default false">,

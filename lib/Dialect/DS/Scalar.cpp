@@ -72,6 +72,19 @@ ShardingRule ScaleRateOp::shardingRule() { return scalarRule(*this); }
 
 int64_t TrustRatioOp::flops() { return 3; }
 ShardingRule TrustRatioOp::shardingRule() { return scalarRule(*this); }
+
+int64_t UpdatePowerOp::flops() { return 2; }
+ShardingRule UpdatePowerOp::shardingRule() { return scalarRule(*this); }
+
+LogicalResult AdafactorFactorOp::verify() {
+  if (static_cast<int64_t>(getElements()) <= 0)
+    return emitOpError("Q5: elements is ")
+           << static_cast<int64_t>(getElements()) << ", must be positive";
+  return success();
+}
+int64_t AdafactorFactorOp::flops() { return 9; }
+ShardingRule AdafactorFactorOp::shardingRule() { return scalarRule(*this); }
+
 ShardingRule ZerosOp::shardingRule() {
   return einsum(*this, {}, {StringRef("abcdefghijklm").take_front(shapeOf(getResult()).size())});
 }

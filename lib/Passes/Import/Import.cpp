@@ -181,6 +181,11 @@ void Importer::hyperparameters() {
   hyperparameter("train.optimizer.params.lr", train.lr);
   if (train.optimizer == OptimizerKind::Sgd) {
     hyperparameter("train.optimizer.params.momentum", train.momentum);
+  } else if (train.optimizer == OptimizerKind::Adafactor) {
+    hyperparameter("train.optimizer.params.beta2_decay", train.beta2Decay);
+    hyperparameter("train.optimizer.params.eps.0", train.eps);
+    hyperparameter("train.optimizer.params.eps.1", train.leastRms);
+    hyperparameter("train.optimizer.params.d", train.mostRms);
   } else {
     hyperparameter("train.optimizer.params.betas.0", train.beta1);
     hyperparameter("train.optimizer.params.betas.1", train.beta2);

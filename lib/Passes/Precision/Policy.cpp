@@ -64,6 +64,13 @@ static constexpr PrecisionPolicy table[] = {
     {"ds.clip_values", "w.", "w"},
     {"ds.scale_rate", ".", "."},
     {"ds.trust_ratio", ".", "."},
+    {"ds.factor_sums", "w", "."},
+    {"ds.factor_moment", ".w.", "w"},
+    {"ds.moment_mean", "w", "."},
+    {"ds.factored_direction", "www.", "w"},
+    {"ds.adafactor_direction", "ww.", "w"},
+    {"ds.update_power", ".", "."},
+    {"ds.adafactor_factor", ".", "."},
 };
 
 const PrecisionPolicy *dsc::findPrecisionPolicy(StringRef opName) {

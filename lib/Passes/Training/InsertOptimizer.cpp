@@ -1,8 +1,8 @@
 //===- InsertOptimizer.cpp - ds-insert-optimizer ---------------------------===//
 // Everything before the guard only computes; everything after it is an update and its assignments,
 // so a step that stops at the guard has changed nothing.
+#include "OptimizerInsertion.h"
 #include "StepProgram.h"
-#include "dsc/Dialect/DS/Schedules.h"
 #include "dsc/Passes/Passes.h"
 #include "dsc/Support/Fault.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -16,68 +16,7 @@ namespace dsc {
 using namespace mlir;
 using namespace dsc;
 
-namespace {
-enum class Kind { AdamW, Adam, Sgd, Lion, Lamb };
-
-/// What the updates of one group of parameters share.
-struct Group {
-  Value rate, decay;
-};
-
-class Insertion {
-public:
-  Insertion(ModuleOp module, func::FuncOp program, Kind kind, ds::Schedule schedule,
-            bool linearWarmup, bool decoupled, bool nesterov)
-      : module(module), program(program), kind(kind), schedule(schedule),
-        linearWarmup(linearWarmup), decoupled(decoupled), nesterov(nesterov),
-        builder(program.getBody().front().getTerminator()),
-        scalar(RankedTensorType::get({}, builder.getF64Type())) {}
-
-  LogicalResult run();
-
-  int64_t parameters = 0, stateBytes = 0;
-
-private:
-  LogicalResult findStepValues();
-  LogicalResult readHyperparameters();
-  FailureOr<Value> hyperparameter(StringRef path);
-  /// At the optimizer of the spec, where that is known.
-  Location named(const Twine &name) {
-    auto rate = module.lookupSymbol<ds::HyperparameterOp>("train.optimizer.params.lr");
-    return NameLoc::get(builder.getStringAttr(name), rate ? rate.getLoc() : program.getLoc());
-  }
-  /// Declares `name` after the variables so far and reads it.
-  Value state(const Twine &name, RankedTensorType type, ds::Role role);
-  void assign(StringRef name, Value value, Location loc) {
-    ds::AssignOp::create(builder, loc, name, value);
-  }
-  void findGroups();
-  Value readIfDeclared(const Twine &path);
-  void update(ds::VariableOp parameter, Value weight, Value gradient);
-  void updateSgd(StringRef name, Value weight, Value gradient, Group group, Location loc);
-  void updateAdam(StringRef name, Value weight, Value gradient, Group group, Location loc);
-  void updateLion(StringRef name, Value weight, Value gradient, Group group, Location loc);
-  void updateLamb(StringRef name, Value weight, Value gradient, Group group, Location loc);
-  Value norm2(Value tensor, Location loc);
-  void advanceSteps();
-
-  ModuleOp module;
-  func::FuncOp program;
-  Kind kind;
-  ds::Schedule schedule;
-  bool linearWarmup, decoupled, nesterov;
-  OpBuilder builder;
-  RankedTensorType scalar;
-  Operation *lastVariable = nullptr;
-  std::map<std::string, Value> gradients;
-  llvm::StringMap<Value> weights; // reads of parameters that the forward pass made
-  Value loss, count, norm, clip, updates, peak, floor, warmup, total, extra, rate;
-  Value beta1, beta2, eps, momentum, decay, leastRatio, mostRatio, valueLimit;
-  std::map<int64_t, Group> groups;
-};
-} // namespace
-
-LogicalResult Insertion::findStepValues() {
+LogicalResult OptimizerInsertion::findStepValues() {
   if (module.lookupSymbol("updates"))
     return program.emitOpError("T5: an optimizer has been inserted already");
   ds::ReportOp lossReport = findReport(program, "loss"),
@@ -110,14 +49,14 @@ LogicalResult Insertion::findStepValues() {
   return success();
 }
 
-FailureOr<Value> Insertion::hyperparameter(StringRef path) {
+FailureOr<Value> OptimizerInsertion::hyperparameter(StringRef path) {
   auto symbol = module.lookupSymbol<ds::HyperparameterOp>(path);
   if (!symbol)
     return program.emitOpError("T3: there is no hyper-parameter '") << path << "'";
   return ds::ReadOp::create(builder, symbol.getLoc(), scalar, path).getResult();
 }
 
-LogicalResult Insertion::readHyperparameters() {
+LogicalResult OptimizerInsertion::readHyperparameters() {
   ds::ScheduleScalars scalars = ds::scalarsOf(schedule);
   SmallVector<std::pair<Value *, StringRef>> wanted = {{&peak, scalars.peak},
                                                        {&floor, scalars.floor},
@@ -125,14 +64,19 @@ LogicalResult Insertion::readHyperparameters() {
                                                        {&total, scalars.total}};
   if (!scalars.extra.empty())
     wanted.push_back({&extra, scalars.extra});
-  if (kind == Kind::Sgd) {
+  if (kind == OptimizerKind::Sgd) {
     wanted.push_back({&momentum, "train.optimizer.params.momentum"});
+  } else if (kind == OptimizerKind::Adafactor) {
+    wanted.push_back({&exponent, "train.optimizer.params.beta2_decay"});
+    wanted.push_back({&eps, "train.optimizer.params.eps.0"});
+    wanted.push_back({&leastRms, "train.optimizer.params.eps.1"});
+    wanted.push_back({&mostRms, "train.optimizer.params.d"});
   } else {
     wanted.push_back({&beta1, "train.optimizer.params.betas.0"});
     wanted.push_back({&beta2, "train.optimizer.params.betas.1"});
-    if (kind != Kind::Lion)
+    if (kind != OptimizerKind::Lion)
       wanted.push_back({&eps, "train.optimizer.params.eps"});
-    if (kind == Kind::Lamb) {
+    if (kind == OptimizerKind::Lamb) {
       wanted.push_back({&leastRatio, "train.optimizer.params.min_coeff"});
       wanted.push_back({&mostRatio, "train.optimizer.params.max_coeff"});
     }
@@ -147,7 +91,7 @@ LogicalResult Insertion::readHyperparameters() {
   return success();
 }
 
-Value Insertion::state(const Twine &twine, RankedTensorType type, ds::Role role) {
+Value OptimizerInsertion::state(const Twine &twine, RankedTensorType type, ds::Role role) {
   std::string name = twine.str();
   Location loc = named(name);
   {
@@ -161,14 +105,14 @@ Value Insertion::state(const Twine &twine, RankedTensorType type, ds::Role role)
 }
 
 /// The hyper-parameter `path`, or null if the module has none.
-Value Insertion::readIfDeclared(const Twine &twine) {
+Value OptimizerInsertion::readIfDeclared(const Twine &twine) {
   std::string path = twine.str();
   auto symbol = module.lookupSymbol<ds::HyperparameterOp>(path);
   return symbol ? ds::ReadOp::create(builder, symbol.getLoc(), scalar, path).getResult() : Value();
 }
 
 /// Rate and decay of each group that has a parameter to update; -1 is what no entry matches.
-void Insertion::findGroups() {
+void OptimizerInsertion::findGroups() {
   groups[-1] = {rate, decay};
   for (auto variable : module.getOps<ds::VariableOp>()) {
     int64_t index = variable.getGroup();
@@ -185,68 +129,7 @@ void Insertion::findGroups() {
   }
 }
 
-void Insertion::updateSgd(StringRef name, Value weight, Value gradient, Group group, Location loc) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  std::string slot = ("sgd.velocity." + name).str();
-  Value velocity = state(slot, type, ds::Role::OptimizerState);
-  auto next =
-      ds::SgdUpdateOp::create(builder, loc, type, type, /*newHalf=*/Type(), weight, gradient,
-                              velocity, clip, group.rate, momentum, group.decay, nesterov);
-  assign(name, next.getNewWeight(), loc);
-  assign(slot, next.getNewVelocity(), loc);
-}
-
-void Insertion::updateAdam(StringRef name, Value weight, Value gradient, Group group,
-                           Location loc) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  std::string first = ("adam.m." + name).str(), second = ("adam.v." + name).str();
-  Value m = state(first, type, ds::Role::OptimizerState);
-  Value v = state(second, type, ds::Role::OptimizerState);
-  auto next = ds::AdamUpdateOp::create(builder, loc, type, type, type, /*newHalf=*/Type(), weight,
-                                       gradient, m, v, clip, group.rate, beta1, beta2, eps, updates,
-                                       group.decay, kind == Kind::AdamW || decoupled);
-  assign(name, next.getNewWeight(), loc);
-  assign(first, DSC_FAULT(15, next.getNewM(), next.getNewV()), loc);
-  assign(second, DSC_FAULT(15, next.getNewV(), next.getNewM()), loc);
-}
-
-void Insertion::updateLion(StringRef name, Value weight, Value gradient, Group group,
-                           Location loc) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  std::string slot = ("lion.m." + name).str();
-  Value m = state(slot, type, ds::Role::OptimizerState);
-  auto next = ds::LionUpdateOp::create(builder, loc, type, type, weight, gradient, m, clip,
-                                       group.rate, beta1, beta2, group.decay);
-  assign(name, next.getNewWeight(), loc);
-  assign(slot, next.getNewM(), loc);
-}
-
-/// The norm of a variable over fixed blocks and a fixed tree, as of the gradients.
-Value Insertion::norm2(Value tensor, Location loc) {
-  int64_t count = cast<RankedTensorType>(tensor.getType()).getNumElements();
-  auto blocks = RankedTensorType::get({(count + 1023) / 1024}, builder.getF64Type());
-  Value sums = ds::SquareSumOp::create(builder, loc, blocks, tensor);
-  return ds::GlobalNormOp::create(builder, loc, scalar, sums);
-}
-
-void Insertion::updateLamb(StringRef name, Value weight, Value gradient, Group group,
-                           Location loc) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  std::string first = ("lamb.m." + name).str(), second = ("lamb.v." + name).str();
-  Value m = state(first, type, ds::Role::OptimizerState);
-  Value v = state(second, type, ds::Role::OptimizerState);
-  auto next = ds::LambDirectionOp::create(builder, loc, type, type, type, weight, gradient, m, v,
-                                          clip, beta1, beta2, eps, updates, group.decay);
-  Value ratio = ds::TrustRatioOp::create(builder, loc, scalar, norm2(weight, loc),
-                                         norm2(next.getDirection(), loc), leastRatio, mostRatio);
-  Value moved = ds::DescendOp::create(builder, loc, type, weight, next.getDirection(), group.rate,
-                                      ratio, /*decay=*/Value());
-  assign(name, moved, loc);
-  assign(first, next.getNewM(), loc);
-  assign(second, next.getNewV(), loc);
-}
-
-void Insertion::update(ds::VariableOp parameter, Value weight, Value gradient) {
+void OptimizerInsertion::update(ds::VariableOp parameter, Value weight, Value gradient) {
   std::string name = parameter.getSymName().str();
   Location loc = named("update." + name);
   Group group = groups[parameter.getGroup()];
@@ -256,25 +139,28 @@ void Insertion::update(ds::VariableOp parameter, Value weight, Value gradient) {
     gradient =
         ds::ClipValuesOp::create(builder, loc, gradient.getType(), gradient, clip, valueLimit);
   switch (kind) {
-  case Kind::Sgd:
+  case OptimizerKind::Sgd:
     updateSgd(name, weight, gradient, group, loc);
     break;
-  case Kind::AdamW:
-  case Kind::Adam:
+  case OptimizerKind::AdamW:
+  case OptimizerKind::Adam:
     updateAdam(name, weight, gradient, group, loc);
     break;
-  case Kind::Lion:
+  case OptimizerKind::Lion:
     updateLion(name, weight, gradient, group, loc);
     break;
-  case Kind::Lamb:
+  case OptimizerKind::Lamb:
     updateLamb(name, weight, gradient, group, loc);
+    break;
+  case OptimizerKind::Adafactor:
+    updateAdafactor(name, weight, gradient, group, loc);
     break;
   }
   ++parameters;
 }
 
 /// What masks are drawn by moves with every step, so it stands before the guard.
-void Insertion::advanceSteps() {
+void OptimizerInsertion::advanceSteps() {
   auto steps = module.lookupSymbol<ds::VariableOp>("steps");
   if (!steps)
     return;
@@ -287,7 +173,7 @@ void Insertion::advanceSteps() {
          steps.getLoc());
 }
 
-LogicalResult Insertion::run() {
+LogicalResult OptimizerInsertion::run() {
   if (failed(findStepValues()) || failed(readHyperparameters()))
     return failure();
   SmallVector<ds::VariableOp> toUpdate;
@@ -301,6 +187,8 @@ LogicalResult Insertion::run() {
   rate = ds::LearningRateOp::create(builder, rateLoc, scalar, updates, peak, floor, warmup, total,
                                     extra, schedule, linearWarmup);
   ds::ReportOp::create(builder, rateLoc, "learning_rate", rate);
+  if (kind == OptimizerKind::Adafactor)
+    toward = ds::UpdatePowerOp::create(builder, named("moments"), scalar, updates, exponent);
   findGroups();
   valueLimit = readIfDeclared("train.gradient_clipping_value");
   ds::GuardOp::create(builder, named("guard"), count, loss, norm, Value(), Value());
@@ -339,25 +227,27 @@ struct InsertOptimizer : dsc::impl::DsInsertOptimizerBase<InsertOptimizer> {
   using Base::Base;
 
   void runOnOperation() override {
-    auto kind = llvm::StringSwitch<std::optional<Kind>>(optimizer)
-                    .Case("adamw", Kind::AdamW)
-                    .Case("adam", Kind::Adam)
-                    .Case("sgd", Kind::Sgd)
-                    .Case("lion", Kind::Lion)
-                    .Case("lamb", Kind::Lamb)
+    auto kind = llvm::StringSwitch<std::optional<OptimizerKind>>(optimizer)
+                    .Case("adamw", OptimizerKind::AdamW)
+                    .Case("adam", OptimizerKind::Adam)
+                    .Case("sgd", OptimizerKind::Sgd)
+                    .Case("lion", OptimizerKind::Lion)
+                    .Case("lamb", OptimizerKind::Lamb)
+                    .Case("adafactor", OptimizerKind::Adafactor)
                     .Default(std::nullopt);
     std::optional<ds::Schedule> shape = ds::symbolizeSchedule(schedule);
     if (!kind || !shape) {
       getOperation().emitError("T4: unknown ")
           << (kind ? "schedule '" + schedule : "optimizer '" + optimizer) << "', expected "
-          << (kind ? scheduleNames() : std::string("adamw, adam, sgd, lion or lamb"));
+          << (kind ? scheduleNames() : std::string("adamw, adam, sgd, lion, lamb or adafactor"));
       return signalPassFailure();
     }
     func::FuncOp program = findStep(getOperation());
     if (!program)
       return;
-    Insertion insertion(getOperation(), program, *kind, *shape,
-                        linearWarmup && ds::isDeepSpeedSchedule(*shape), decoupled, nesterov);
+    OptimizerInsertion insertion(getOperation(), program, *kind, *shape,
+                                 linearWarmup && ds::isDeepSpeedSchedule(*shape), decoupled,
+                                 nesterov);
     if (failed(insertion.run()))
       return signalPassFailure();
     parametersUpdated += insertion.parameters;

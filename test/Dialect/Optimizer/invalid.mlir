@@ -125,3 +125,91 @@ func.func @clip_values(%g: tensor<4xf32>, %s: tensor<f64>) {
   %r = ds.clip_values %g, %s, %s : (tensor<4xf32>, tensor<f64>, tensor<f64>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @factor_sums_rank(%g: tensor<4xf32>) {
+  // expected-error @below {{'ds.factor_sums' op O3: gradient is [4], expected two dimensions}}
+  %r:2 = ds.factor_sums %g : (tensor<4xf32>) -> (tensor<1x4xf64>, tensor<1x4xf64>)
+  return
+}
+
+// -----
+
+func.func @factor_sums_rows(%g: tensor<4x8xf32>) {
+  // expected-error @below {{'ds.factor_sums' op O4: row sums is [4], expected [1, 4]}}
+  %r:2 = ds.factor_sums %g : (tensor<4x8xf32>) -> (tensor<4xf64>, tensor<1x8xf64>)
+  return
+}
+
+// -----
+
+func.func @factor_sums_groups(%g: tensor<129x8xf32>) {
+  // expected-error @below {{'ds.factor_sums' op O4: column sums is [1, 8], expected [2, 8]}}
+  %r:2 = ds.factor_sums %g : (tensor<129x8xf32>) -> (tensor<1x129xf64>, tensor<1x8xf64>)
+  return
+}
+
+// -----
+
+func.func @factor_sums_type(%g: tensor<4x8xf32>) {
+  // expected-error @below {{'ds.factor_sums' op O4: sums are 'tensor<1x4xf32>', expected f64}}
+  %r:2 = ds.factor_sums %g : (tensor<4x8xf32>) -> (tensor<1x4xf32>, tensor<1x8xf64>)
+  return
+}
+
+// -----
+
+func.func @factor_moment_sums(%s: tensor<f64>, %x: tensor<2x5xf64>, %m: tensor<4xf32>) {
+  // expected-error @below {{'ds.factor_moment' op O5: sums are 'tensor<2x5xf64>', the moment is 'tensor<4xf32>'}}
+  %r = ds.factor_moment %x, %m, %s, %s {terms = 3 : i64} : (tensor<2x5xf64>, tensor<4xf32>, tensor<f64>, tensor<f64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @factor_moment_type(%s: tensor<f64>, %x: tensor<2x4xf64>, %m: tensor<4xf32>) {
+  // expected-error @below {{'ds.factor_moment' op O6: new moment is 'tensor<5xf32>', expected 'tensor<4xf32>'}}
+  %r = ds.factor_moment %x, %m, %s, %s {terms = 3 : i64} : (tensor<2x4xf64>, tensor<4xf32>, tensor<f64>, tensor<f64>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @factor_moment_terms(%s: tensor<f64>, %x: tensor<2x4xf64>, %m: tensor<4xf32>) {
+  // expected-error @below {{'ds.factor_moment' op O7: terms is 0, must be positive}}
+  %r = ds.factor_moment %x, %m, %s, %s {terms = 0 : i64} : (tensor<2x4xf64>, tensor<4xf32>, tensor<f64>, tensor<f64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @factored_direction(%s: tensor<f64>, %g: tensor<2x4xf32>, %r: tensor<2xf32>, %c: tensor<4xf32>) {
+  // expected-error @below {{'ds.factored_direction' op O8: direction is 'tensor<4x2xf32>', the gradient is 'tensor<2x4xf32>'}}
+  %d = ds.factored_direction %g, %r, %c, %s, %s, %s : (tensor<2x4xf32>, tensor<2xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @factored_direction_row(%s: tensor<f64>, %g: tensor<2x4xf32>, %r: tensor<2xf32>, %c: tensor<4xf32>) {
+  // expected-error @below {{'ds.factored_direction' op O9: row is [4], expected [2]}}
+  %d = ds.factored_direction %g, %c, %r, %s, %s, %s : (tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @factored_direction_column(%s: tensor<f64>, %g: tensor<2x4xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'ds.factored_direction' op O9: column is [2], expected [4]}}
+  %d = ds.factored_direction %g, %r, %r, %s, %s, %s : (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @adafactor_direction(%s: tensor<f64>, %g: tensor<4xf32>, %v: tensor<5xf32>) {
+  // expected-error @below {{'ds.adafactor_direction' op O10: v is 'tensor<5xf32>', expected 'tensor<4xf32>'}}
+  %d:2 = ds.adafactor_direction %g, %v, %s, %s, %s : (tensor<4xf32>, tensor<5xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}

@@ -28,6 +28,27 @@ func.func @lion(%w: tensor<4xf32>, %s: tensor<f64>) -> tensor<4xf32> {
   return %b#0 : tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @adafactor
+// CHECK: ds.update_power %{{.*}} : (tensor<f64>, tensor<f64>) -> tensor<f64>
+// CHECK: ds.factor_sums %{{.*}} : (tensor<65x48xf32>) -> (tensor<1x65xf64>, tensor<2x48xf64>)
+// CHECK: ds.factor_moment %{{.*}} {terms = 48 : i64} : (tensor<1x65xf64>, tensor<65xf32>, tensor<f64>, tensor<f64>) -> tensor<65xf32>
+// CHECK: ds.factor_moment %{{.*}} {terms = 65 : i64} : (tensor<2x48xf64>, tensor<48xf32>, tensor<f64>, tensor<f64>) -> tensor<48xf32>
+// CHECK: ds.moment_mean %{{.*}} : (tensor<65xf32>) -> tensor<f64>
+// CHECK: ds.factored_direction %{{.*}} : (tensor<65x48xf32>, tensor<65xf32>, tensor<48xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<65x48xf32>
+// CHECK: ds.adafactor_factor %{{.*}} {elements = 3120 : i64} : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<f64>
+// CHECK: ds.adafactor_direction %{{.*}} : (tensor<48xf32>, tensor<48xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<48xf32>, tensor<48xf32>)
+func.func @adafactor(%g: tensor<65x48xf32>, %r: tensor<65xf32>, %c: tensor<48xf32>, %s: tensor<f64>) -> tensor<65x48xf32> {
+  %toward = ds.update_power %s, %s : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  %sums:2 = ds.factor_sums %g : (tensor<65x48xf32>) -> (tensor<1x65xf64>, tensor<2x48xf64>)
+  %r1 = ds.factor_moment %sums#0, %r, %s, %toward {terms = 48 : i64} : (tensor<1x65xf64>, tensor<65xf32>, tensor<f64>, tensor<f64>) -> tensor<65xf32>
+  %c1 = ds.factor_moment %sums#1, %c, %s, %toward {terms = 65 : i64} : (tensor<2x48xf64>, tensor<48xf32>, tensor<f64>, tensor<f64>) -> tensor<48xf32>
+  %mean = ds.moment_mean %r1 : (tensor<65xf32>) -> tensor<f64>
+  %d = ds.factored_direction %g, %r1, %c1, %mean, %s, %s : (tensor<65x48xf32>, tensor<65xf32>, tensor<48xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<65x48xf32>
+  %factor = ds.adafactor_factor %s, %s, %s, %s, %s, %s {elements = 3120 : i64} : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<f64>
+  %b:2 = ds.adafactor_direction %c, %c, %s, %toward, %s : (tensor<48xf32>, tensor<48xf32>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<48xf32>, tensor<48xf32>)
+  return %d : tensor<65x48xf32>
+}
+
 // CHECK-LABEL: func.func @lamb
 // CHECK: ds.clip_values %{{.*}} : (tensor<4xf32>, tensor<f64>, tensor<f64>) -> tensor<4xf32>
 // CHECK: ds.lamb_direction %{{.*}} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)

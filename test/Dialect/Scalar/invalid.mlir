@@ -61,3 +61,11 @@ func.func @linear_warmup(%s: tensor<f64>) {
   %y = ds.learning_rate linear %s, %s, %s, %s, %s {linear_warmup}
   return
 }
+
+// -----
+
+func.func @adafactor_factor(%s: tensor<f64>) {
+  // expected-error @below {{'ds.adafactor_factor' op Q5: elements is 0, must be positive}}
+  %r = ds.adafactor_factor %s, %s, %s, %s, %s, %s {elements = 0 : i64} : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<f64>
+  return
+}

@@ -124,6 +124,39 @@ TEST(Spec, LionHasBetasOfItsOwn) {
   EXPECT_TRUE(hasError(readText(spec.dump()), "the limits of the trust ratio are reversed"));
 }
 
+TEST(Spec, AdafactorHasTwoEpsilons) {
+  auto read = [](const char *params) {
+    Json spec = smallSpec();
+    spec["train"]["optimizer"] = {{"type", "adafactor"}, {"params", Json::parse(params)}};
+    return readText(spec.dump());
+  };
+  SpecResult r = read("{}");
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.optimizer, OptimizerKind::Adafactor);
+  EXPECT_EQ(r.spec->train.eps, 0x1p-23);
+  EXPECT_EQ(r.spec->train.leastRms, 1e-3);
+  EXPECT_EQ(r.spec->train.beta2Decay, -0.8);
+  EXPECT_EQ(r.spec->train.mostRms, 1);
+  SpecResult second = readText(r.spec->resolved->dump());
+  ASSERT_TRUE(second.ok()) << second.errorText();
+  EXPECT_EQ(*r.spec->resolved, *second.spec->resolved);
+  r = read(R"({"eps": [null, 0.01], "clip_threshold": 2, "beta2_decay": -0.5})");
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.eps, 0x1p-23);
+  EXPECT_EQ(r.spec->train.leastRms, 0.01);
+  EXPECT_EQ(r.spec->train.beta2Decay, -0.5);
+  EXPECT_EQ(r.spec->train.mostRms, 2);
+  EXPECT_TRUE(hasError(read(R"({"eps": 1e-8})"), "is one number, Adafactor has two"));
+  EXPECT_TRUE(hasError(read(R"({"eps": [1e-8]})"), "has 1 item, Adafactor has two"));
+  EXPECT_TRUE(hasError(read(R"({"eps": [1e-30, 1e-3]})"), "square must not vanish in f32"));
+  EXPECT_TRUE(hasError(read(R"({"d": 0.5})"), "'train.optimizer.params.d'"));
+  EXPECT_TRUE(hasError(read(R"({"beta2_decay": 0.8})"), "'train.optimizer.params.beta2_decay'"));
+  EXPECT_TRUE(hasError(read(R"({"betas": [0.9, 0.99]})"), "is a parameter of AdamW"));
+  Json spec = smallSpec();
+  spec["train"]["optimizer"] = Json::parse(R"({"type": "AdamW", "params": {"eps": [1e-8, 1e-3]}})");
+  EXPECT_TRUE(hasError(readText(spec.dump()), "is a list, AdamW has one"));
+}
+
 TEST(Spec, SetOverridesAndSaysSo) {
   SpecResult r =
       readText(smallSpec().dump(),

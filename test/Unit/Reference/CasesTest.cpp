@@ -161,8 +161,8 @@ static Spec frozenSpec() {
 
 // Frozen parameters keep their bits, decay or not, under every optimizer.
 TEST(Cases, AW06_FrozenParametersDoNotDecay) {
-  for (OptimizerKind kind :
-       {OptimizerKind::AdamW, OptimizerKind::Sgd, OptimizerKind::Lion, OptimizerKind::Lamb}) {
+  for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Sgd, OptimizerKind::Lion,
+                             OptimizerKind::Lamb, OptimizerKind::Adafactor}) {
     Spec spec = frozenSpec();
     spec.train.optimizer = kind;
     spec.train.schedule = ScheduleKind::Constant;
@@ -222,6 +222,48 @@ TEST(Optimizers, LambScalesByTheTrustRatio) {
   auto after = oneStep(spec, "ln_f.bias", gradient);
   for (size_t i = 0; i < gradient.size(); ++i)
     EXPECT_NEAR(after["ln_f.bias"][i], 0.01 * (gradient[i] > 0 ? -1 : 1), 1e-12);
+}
+
+// Adafactor, first update: the moments are the squares themselves, so a vector goes by the sign,
+// and a matrix by g / sqrt(row mean * column mean / mean); the step is the rate times the
+// variable's root mean square, and a direction that is longer than `d` is cut to it.
+TEST(Optimizers, AdafactorStepsRelativeToTheVariable) {
+  Spec spec = tinySpec();
+  spec.train.optimizer = OptimizerKind::Adafactor;
+  spec.train.lr = 0.01;
+  spec.train.eps = 1e-15;
+  std::vector<double> gradient;
+  auto after = oneStep(spec, "ln_f.weight", gradient);
+  for (size_t i = 0; i < gradient.size(); ++i) // 12 weights of 1
+    EXPECT_NEAR(after["ln_f.weight"][i], 1 - 0.01 * (gradient[i] > 0 ? 1 : -1), 1e-12);
+  after = oneStep(spec, "ln_f.bias", gradient); // of 0: as large as eps2
+  for (size_t i = 0; i < gradient.size(); ++i)
+    EXPECT_NEAR(after["ln_f.bias"][i], 1e-5 * (gradient[i] > 0 ? -1 : 1), 1e-15);
+
+  TinyRun untrained(spec);
+  ASSERT_TRUE(untrained.ok());
+  auto before = untrained.state();
+  after = oneStep(spec, "wpe.weight", gradient);
+  const std::vector<double> &start = before["wpe.weight"], &moved = after["wpe.weight"];
+  size_t columns = after["adafactor.column.wpe.weight"].size(), rows = start.size() / columns;
+  ASSERT_EQ(after["adafactor.row.wpe.weight"].size(), rows);
+  std::vector<double> ofRow(rows), ofColumn(columns);
+  double all = 0, size = 0, length = 0;
+  for (size_t i = 0; i < start.size(); ++i) {
+    ofRow[i / columns] += gradient[i] * gradient[i] / static_cast<double>(columns);
+    ofColumn[i % columns] += gradient[i] * gradient[i] / static_cast<double>(rows);
+    all += gradient[i] * gradient[i] / static_cast<double>(start.size());
+    size += start[i] * start[i] / static_cast<double>(start.size());
+  }
+  auto direction = [&](size_t i) {
+    return gradient[i] /
+           std::sqrt(std::max(ofRow[i / columns] * ofColumn[i % columns] / all, 1e-30));
+  };
+  for (size_t i = 0; i < start.size(); ++i)
+    length += std::pow(direction(i), 2) / static_cast<double>(start.size());
+  double step = 0.01 * std::sqrt(size) / std::max(1.0, std::sqrt(length));
+  for (size_t i = 0; i < start.size(); ++i)
+    EXPECT_NEAR(moved[i], start[i] - step * direction(i), 1e-12) << i;
 }
 
 // Lion: one rate an element, in the direction against the gradient; the moment follows with beta2.

@@ -1,5 +1,6 @@
 //===- Optimizer.cpp - test rows of Ops/Optimizer.td -----------------------===//
 #include "OpTable.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace dsc::optable;
@@ -90,6 +91,120 @@ static OpCase updateCase(const std::string &op, const std::string &label, const 
   return c;
 }
 
+/// Rows over all columns, columns over groups of rows; summed from the end.
+static Tensors factorSumsExpected(const Tensors &in, int64_t group) {
+  int64_t rows = in[0].shape[0], columns = in[0].shape[1];
+  Tensor ofRows = Tensor::filled({1, rows}, 0);
+  Tensor ofColumns = Tensor::filled({(rows + group - 1) / group, columns}, 0);
+  for (int64_t i = rows * columns - 1; i >= 0; --i) {
+    ofRows[i / columns] += std::pow(in[0][i], 2);
+    ofColumns[i / columns / group * columns + i % columns] += std::pow(in[0][i], 2);
+  }
+  return {ofRows, ofColumns};
+}
+
+/// sums, moment, clip, toward
+static Tensors factorMomentExpected(const Tensors &in, double terms) {
+  Tensor result = in[1];
+  for (int64_t j = 0; j < result.count(); ++j) {
+    double mean = 0;
+    for (int64_t k = in[0].shape[0] - 1; k >= 0; --k)
+      mean += in[0][k * result.count() + j] / terms;
+    result[j] += in[3].item() * (std::pow(in[2].item(), 2) * mean - result[j]);
+  }
+  return {result};
+}
+
+/// gradient, row, column, mean, clip, eps
+static Tensors factoredDirectionExpected(const Tensors &in) {
+  Tensor result = in[0];
+  double mean = std::max(in[3].item(), in[5].item());
+  for (int64_t i = 0; i < result.count(); ++i) {
+    double root = std::sqrt(in[1][i / in[2].count()] / mean) * std::sqrt(in[2][i % in[2].count()]);
+    result[i] *= in[4].item() / std::max(root, in[5].item());
+  }
+  return {result};
+}
+
+/// gradient, v, clip, toward, eps
+static Tensors adafactorExpected(const Tensors &in) {
+  Tensor d = in[0], v = in[1];
+  for (int64_t i = 0; i < d.count(); ++i) {
+    v[i] += in[3].item() * (std::pow(d[i] * in[2].item(), 2) - v[i]);
+    d[i] *= in[2].item() / std::max(std::sqrt(v[i]), in[4].item());
+  }
+  return {d, v};
+}
+
+static std::vector<OpRow> adafactorRows() {
+  OpRow sums{"ds.factor_sums", {}}, moment{"ds.factor_moment", {}}, mean{"ds.moment_mean", {}};
+  OpRow factored{"ds.factored_direction", {}}, whole{"ds.adafactor_direction", {}};
+  auto scalar = [](double value) { return Fill{.exactly = {value}}; };
+  struct Shape {
+    int64_t rows, columns, group;
+  };
+  for (Shape s : {Shape{1, 1, 1024}, Shape{17, 60, 256}, Shape{131, 96, 32}, Shape{7, 2085, 1024},
+                  Shape{65, 1024, 32}, Shape{300, 6, 512}, Shape{2100, 7, 1024}}) {
+    std::string rows = std::to_string(s.rows), columns = std::to_string(s.columns);
+    std::string groups = std::to_string((s.rows + s.group - 1) / s.group);
+    std::string matrix = rows + "x" + columns;
+    sums.cases.push_back(
+        {.label = matrix,
+         .operands = {matrix + "xf32"},
+         .results = {"1x" + rows + "xf64", groups + "x" + columns + "xf64"},
+         .text = "ds.factor_sums $0 : (#0) -> (@0, @1)",
+         .expected = [s](const Tensors &in) { return factorSumsExpected(in, s.group); }});
+    for (double eps : {1e-7, 0.5})
+      factored.cases.push_back(
+          {.label = matrix + (eps < 0.1 ? "" : "_floored"),
+           .operands = {matrix + "xf32", rows + "xf32", columns + "xf32", "f64", "f64", "f64"},
+           .results = {matrix + "xf32"},
+           .text = "ds.factored_direction $0, $1, $2, $3, $4, $5 : (#0, #1, #2, #3, #4, #5) -> @0",
+           .fills = {{1, {.low = 0.01, .high = 1}},
+                     {2, {.low = 0.01, .high = 1}},
+                     {3, scalar(0.375)},
+                     {4, scalar(0.75)},
+                     {5, scalar(eps)}},
+           .expected = factoredDirectionExpected,
+           .roundings = 8});
+  }
+  for (int64_t groups : {1, 2, 3, 7, 32, 131})
+    for (std::string size : {"1", "60", "131"})
+      moment.cases.push_back(
+          {.label = std::to_string(groups) + "x" + size,
+           .operands = {std::to_string(groups) + "x" + size + "xf64", size + "xf32", "f64", "f64"},
+           .results = {size + "xf32"},
+           .text = "ds.factor_moment $0, $1, $2, $3 {terms = 5 : i64} : (#0, #1, #2, #3) -> @0",
+           .fills = {{0, {.low = 0, .high = 1}},
+                     {1, {.low = 0, .high = 1}},
+                     {2, scalar(0.75)},
+                     {3, scalar(groups == 7 ? 1 : 0.25)}},
+           .expected = [](const Tensors &in) { return factorMomentExpected(in, 5); },
+           .roundings = 8});
+  for (std::string size : {"1", "131", "1024", "2048", "5155"})
+    mean.cases.push_back({.label = size,
+                          .operands = {size + "xf32"},
+                          .results = {"f64"},
+                          .text = "ds.moment_mean $0 : (#0) -> @0",
+                          .fills = {{0, {.low = 0, .high = 1}}},
+                          .expected = [](const Tensors &in) -> Tensors {
+                            double sum = 0;
+                            for (int64_t i = in[0].count() - 1; i >= 0; --i)
+                              sum += in[0][i];
+                            return {Tensor::scalar(sum / static_cast<double>(in[0].count()))};
+                          }});
+  for (std::string shape : {"1", "7", "131", "5x1031"})
+    for (double eps : {1e-7, 0.5}) {
+      // clip, toward, eps
+      OpCase c = updateCase("ds.adafactor_direction", shape + (eps < 0.1 ? "" : "_floored"),
+                            shape + "xf32", 2, 2, {0.75, 0.25, eps}, "");
+      c.fills[1] = {.low = 0.01, .high = 1};
+      c.expected = adafactorExpected;
+      whole.cases.push_back(std::move(c));
+    }
+  return {sums, moment, mean, factored, whole};
+}
+
 std::vector<OpRow> dsc::optable::optimizerRows() {
   OpRow adam{"ds.adam_update", {}}, sgd{"ds.sgd_update", {}}, lion{"ds.lion_update", {}};
   OpRow lamb{"ds.lamb_direction", {}}, descend{"ds.descend", {}}, clipped{"ds.clip_values", {}};
@@ -156,5 +271,7 @@ std::vector<OpRow> dsc::optable::optimizerRows() {
         c.fills[2] = {.exactly = {0}};
         clipped.cases.push_back(std::move(c));
       }
-  return {adam, sgd, lion, lamb, descend, clipped};
+  std::vector<OpRow> rows = adafactorRows();
+  rows.insert(rows.begin(), {adam, sgd, lion, lamb, descend, clipped});
+  return rows;
 }

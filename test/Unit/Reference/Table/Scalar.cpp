@@ -214,6 +214,41 @@ std::vector<OpRow> dsc::optable::scalarRows() {
              {{0, scalar(c.weight)}, {1, scalar(c.direction)}, {2, scalar(0.01)}, {3, scalar(10)}},
          .expected = [c](const Tensors &) -> Tensors { return {Tensor::scalar(c.ratio)}; },
          .roundings = 0});
+  OpRow power{"ds.update_power", {}}, step{"ds.adafactor_factor", {}};
+  for (double exponent : {-0.8, -0.5, -1.0, 0.0, -10.0})
+    for (double updates : {0.0, 1.0, 6.0, 999.0, 123456789.0})
+      power.cases.push_back({.label = std::to_string(static_cast<int>(-10 * exponent)) +
+                                      "_tenths_after_" +
+                                      std::to_string(static_cast<int64_t>(updates)),
+                             .operands = {"f64", "f64"},
+                             .results = {"f64"},
+                             .text = "ds.update_power $0, $1 : (#0, #1) -> @0",
+                             .fills = {{0, scalar(updates)}, {1, scalar(exponent)}},
+                             .expected = [=](const Tensors &) -> Tensors {
+                               return {Tensor::scalar(std::pow(1 / (updates + 1), -exponent))};
+                             },
+                             .roundings = 0});
+  struct Step {
+    const char *label;
+    double rate, weight, direction, updates, factor;
+  };
+  for (Step c : {Step{"relative", 0.01, 8, 2, 0, 4}, Step{"small", 0.01, 1e-4, 2, 0, 1e-3},
+                 Step{"late", 0.5, 8, 2, 15, 2}, Step{"clipped", 0.01, 8, 12, 0, 2},
+                 Step{"rate_0", 0, 8, 2, 3, 4}, Step{"no_direction", 0.01, 8, 0, 3, 4}})
+    step.cases.push_back(
+        {.label = c.label,
+         .operands = {"f64", "f64", "f64", "f64", "f64", "f64"},
+         .results = {"f64"},
+         .text = "ds.adafactor_factor $0, $1, $2, $3, $4, $5 {elements = 4 : i64} : "
+                 "(#0, #1, #2, #3, #4, #5) -> @0",
+         .fills = {{0, scalar(c.rate)},
+                   {1, scalar(c.weight)},
+                   {2, scalar(c.direction)},
+                   {3, scalar(c.updates)},
+                   {4, scalar(1e-3)},
+                   {5, scalar(3)}},
+         .expected = [c](const Tensors &) -> Tensors { return {Tensor::scalar(c.factor)}; },
+         .roundings = 0});
   increment.cases.push_back(
       {.label = "step_8",
        .operands = {"f64"},
@@ -253,5 +288,6 @@ std::vector<OpRow> dsc::optable::scalarRows() {
        .expected = [](const Tensors &) -> Tensors { return {Tensor::scalar(std::ldexp(3, -16))}; },
        .roundings = 0}};
   addLossScaleCases(scale);
-  return {squares, norm, clip, rate, increment, scaleRate, trust, zeros, unscale, scale};
+  return {squares, norm,  clip,    rate,  increment, scaleRate,
+          trust,   zeros, unscale, scale, power,     step};
 }

@@ -196,6 +196,50 @@ def DS_TrustRatioOp : DS_ComputeOp<"trust_ratio", [NotDifferentiable, HasFlops]>
   let hasVerifier = 0;
 }
 
+def DS_UpdatePowerOp : DS_ComputeOp<"update_power", [NotDifferentiable, HasFlops]> {
+  let summary = "A power of the number of the update";
+  let description = [{
+        result = (updates + 1)^exponent,  exponent <= 0        in f64; 1 at the first update
+
+    How far Adafactor's moments move toward what they see: 1 - beta2 of the update.
+
+    Created by `ds-insert-optimizer`, once; lowered by `ds-to-plan`.
+
+    Example:
+
+        %toward = ds.update_power %updates, %exponent : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  }];
+  let arguments = (ins DS_Scalar:$updates, DS_Scalar:$exponent);
+  let results = (outs DS_Scalar:$result);
+  let hasVerifier = 0;
+}
+
+def DS_AdafactorFactorOp : DS_ComputeOp<"adafactor_factor", [NotDifferentiable, HasFlops]> {
+  let summary = "What Adafactor multiplies rate and direction by";
+  let description = [{
+    With t = `updates` + 1 and rms(x) = x / sqrt(elements) of the norm x of a variable of `elements` elements:
+
+        result = max(least, rms(weight)) * min(1, 1 / (rate * sqrt(t))) / max(1, rms(direction) / threshold)
+
+    in f64, so that rate * result is the relative step min(rate, 1 / sqrt(t)) of a variable as large as it is, at
+    least `least`, along a direction whose root mean square is at most `threshold`. The norms are results of
+    `ds.global_norm`, so they are sums over fixed blocks and the same in every layout.
+
+    Created by `ds-insert-optimizer`, followed by `ds.descend`; lowered by `ds-to-plan`.
+
+    Example:
+
+        %factor = ds.adafactor_factor %rate, %weight, %direction, %updates, %least, %threshold {elements = 3072 : i64}
+            : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> tensor<f64>
+
+    Constraints:
+    - Q5: `elements` is positive.
+  }];
+  let arguments = (ins DS_Scalar:$rate, DS_Scalar:$weight, DS_Scalar:$direction, DS_Scalar:$updates,
+                       DS_Scalar:$least, DS_Scalar:$threshold, I64Attr:$elements);
+  let results = (outs DS_Scalar:$result);
+}
+
 def DS_LossScaleUpdateOp : DS_ComputeOp<"loss_scale_update", [NotDifferentiable, HasFlops]> {
   let summary = "Next state of the dynamic loss scale";
   let description = [{
