@@ -15,9 +15,9 @@ enum class Phase { Import, Training, Precision, Lowering, Plan, Emit };
 
 struct CompileOptions {
   std::vector<const Target *> targets;
-  std::string output;     ///< plan, or IR when stopping earlier; "-" is stdout
-  std::string dumpDir;    ///< empty: no dump
-  std::string crashRepro; ///< where a pass that fails is written down; empty: nowhere
+  std::string output;      ///< plan, or IR when stopping earlier; "-" is stdout
+  std::string dumpDir;     ///< empty: no dump
+  std::string crashRepro;  ///< where a pass that fails is written down; empty: nowhere
   std::string kernelCache; ///< folder of machine code compiled before; empty: none
   Phase stopAfter = Phase::Emit;
   bool dryRun = false; ///< print what the plan costs and write nothing
