@@ -91,6 +91,8 @@ CASES = {
     "TK-01": "decoding token by token destroys characters",
     "TK-02": "invalid bytes block the stream",
     "TK-05": "token ids above the vocabulary",
+    "CO-01": "a float16 sum overflows before it is divided, or underflows when divided first",
+    "CO-03": "a rank dies or stands still, and the others wait in silence",
 }
 
 # Known mistakes that cannot be made here yet, and why.
