@@ -1,5 +1,6 @@
 //===- Checker.cpp - single values against their rows ----------------------===//
 #include "Checker.h"
+#include "NotYet.h"
 #include <algorithm>
 #include <cmath>
 
@@ -60,13 +61,27 @@ void Checker::check(JsonNode &node, const SpecSection &section, const std::strin
     node.kind = Kind::Invalid;
     return;
   }
-  if (key.opaque || key.use == KeyUse::Absent)
+  if (key.use == KeyUse::Absent)
     return;
-  if (node.is(Kind::Object))
+  if (node.is(Kind::Object) && !key.opaque)
     checkMembers(node, section, path);
-  if (node.is(Kind::List) && !section.element.empty())
+  if (node.is(Kind::List) && !section.element.empty() && !key.opaque)
     for (size_t i = 0; i < node.items.size(); ++i)
       check(node.items[i], section.element.front(), path + "[" + std::to_string(i) + "]");
+  if (!takesUnfinished)
+    checkUnfinished(node, key.path, path);
+}
+
+void Checker::checkUnfinished(JsonNode &node, std::string_view key, const std::string &path) {
+  const NotYet *entry = findNotYet(key, node);
+  if (!entry)
+    return;
+  bool isShort = !node.is(Kind::Object) && !node.is(Kind::List);
+  errors
+      .error(node.where, "'" + path + "'" + (isShort ? " = " + toJson(node).dump() : "") +
+                             " is not available yet")
+      .fix(std::string(entry->instead) + " or remove the key");
+  node.kind = Kind::Invalid;
 }
 
 bool Checker::checkType(JsonNode &node, const SpecKey &key, const std::string &path) {

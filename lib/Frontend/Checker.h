@@ -13,15 +13,18 @@ namespace dsc {
 
 class Checker {
 public:
-  Checker(DiagnosticList &errors, Purpose purpose) : errors(errors), purpose(purpose) {}
+  Checker(DiagnosticList &errors, const ReadOptions &options)
+      : errors(errors), purpose(options.purpose), takesUnfinished(options.takesUnfinished) {}
   void checkRoot(JsonNode &root);
 
 private:
   DiagnosticList &errors;
   Purpose purpose;
+  bool takesUnfinished;
 
   void check(JsonNode &node, const SpecSection &section, const std::string &path);
   bool checkType(JsonNode &node, const SpecKey &key, const std::string &path);
+  void checkUnfinished(JsonNode &node, std::string_view key, const std::string &path);
   bool checkAvailable(JsonNode &node, const SpecKey &key, const std::string &path);
   bool checkRange(JsonNode &node, const SpecKey &key, const std::string &path);
   bool checkChoice(JsonNode &node, const SpecKey &key, const std::string &path);

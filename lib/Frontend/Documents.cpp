@@ -1,4 +1,5 @@
 //===- Documents.cpp - JSON Schema and reference page out of the table -----===//
+#include "NotYet.h"
 #include "dsc/Frontend/SpecTable.h"
 #include "dsc/Support/Json.h"
 #include <cmath>
@@ -22,6 +23,8 @@ static std::string documentation(const SpecKey &key) {
     text += " Without effect: " + std::string(key.reason) + ".";
   if (key.use == KeyUse::Limited || key.use == KeyUse::Absent)
     text += " Not available yet" + (key.reason.empty() ? "" : ": " + std::string(key.reason)) + ".";
+  if (std::string later = notYetText(key.path); !later.empty())
+    text += " Not available yet: " + later + ".";
   return text;
 }
 
@@ -170,6 +173,8 @@ static void addRows(std::string &page, std::string_view section) {
           doc += (i ? ", " : " ") + std::string(key.belongsTo[i]);
         doc += ".";
       }
+      if (std::string later = notYetText(key.path); !later.empty())
+        doc += " Not available yet: " + later + ".";
       rows += "| " + name + " | " + cell(valueCell(key)) + " | " + cell(defaultCell(key)) + " | " +
               cell(doc) + " |\n";
       break;

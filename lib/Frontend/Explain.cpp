@@ -1,4 +1,5 @@
 //===- Explain.cpp - one key of the spec, explained on a terminal ----------===//
+#include "NotYet.h"
 #include "dsc/Frontend/Diagnostic.h"
 #include "dsc/Frontend/SpecTable.h"
 
@@ -56,6 +57,7 @@ static std::string explanation(const SpecKey &key) {
     add("default:  ", "none, the key is required");
   else if (key.use == KeyUse::Used)
     add("default:  ", std::string(key.fallback.empty() ? key.inferred : key.fallback));
+  add("not yet:  ", notYetText(key.path));
   add("for:      ", listed(key.belongsTo));
   add("also:     ", listed(key.aliases));
   if (key.use == KeyUse::Ignored)

@@ -70,7 +70,7 @@ static SpecResult readSource(const SourceFile &source, const std::string &folder
       loadModel(*root, folder, config, errors);
       overrides.applyRest(*root);
     }
-    Checker(errors, options.purpose).checkRoot(*root);
+    Checker(errors, options).checkRoot(*root);
     if (root->is(Kind::Object)) {
       Spec spec;
       spec.path = source.name;
@@ -148,5 +148,7 @@ std::string dsc::printConfig(const SpecResult &result) {
     text += v.path + std::string(pathWidth - v.path.size(), ' ') + " = " + value + "  # " +
             v.origin + "\n";
   }
+  if (result.ok() && result.spec->parallel.layout.ranks() > 1)
+    text += printGrid(*result.spec);
   return text;
 }

@@ -13,8 +13,9 @@ void Resolver::resolveModel() {
   vocabulary = integer("model.vocab_size");
   positions = integer("model.n_positions");
   Resolved<int64_t> context = integer("model.n_ctx");
-  Resolved<int64_t> width = integer("model.n_embd"), layers = integer("model.n_layer"),
-                    heads = integer("model.n_head");
+  layers = integer("model.n_layer");
+  heads = integer("model.n_head");
+  Resolved<int64_t> width = integer("model.n_embd");
   Resolved<int64_t> inner = integer("model.n_inner");
   if (!inner.given)
     infer(inner, "model.n_inner", 4 * width.value, "4 × model.n_embd");
@@ -57,7 +58,7 @@ void Resolver::resolveModel() {
           std::to_string(heads.value) + " heads");
   }
   if (!layers.broken && !width.broken && !vocabulary.broken && !positions.broken && !inner.broken)
-    checkModelSizes(layers, width);
+    checkModelSizes(width);
 }
 
 void Resolver::resolveDropout() {
@@ -76,7 +77,7 @@ void Resolver::resolveDropout() {
   }
 }
 
-void Resolver::checkModelSizes(const Resolved<int64_t> &layers, const Resolved<int64_t> &width) {
+void Resolver::checkModelSizes(const Resolved<int64_t> &width) {
   const ModelSpec &m = spec.model;
   __int128 d = m.width, inner = m.inner;
   __int128 block =

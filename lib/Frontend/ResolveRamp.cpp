@@ -1,25 +1,10 @@
 //===- ResolveRamp.cpp - `train.batch_ramp` --------------------------------===//
-// Every size on the way is a whole number of micro-batches, and the last is the whole batch.
+// Every size on the way is a whole number of micro-batches, the same on each rank of the data axis,
+// and the last is the whole batch.
+#include "NearestNumbers.h"
 #include "ResolverAccess.h"
-#include <algorithm>
 
 using namespace dsc;
-
-/// "4 and 8": the multiples of `unit` below and above `value` that lie in [unit, most] and, where
-/// `whole` is given, divide it.
-static std::string nearestMultiples(int64_t value, int64_t unit, int64_t most, int64_t whole = 0) {
-  auto legal = [&](int64_t number) { return !whole || whole % number == 0; };
-  int64_t below = std::min(value / unit * unit, most / unit * unit);
-  int64_t above = std::max(unit, (value / unit + 1) * unit);
-  while (below >= unit && !legal(below))
-    below -= unit;
-  while (above <= most && !legal(above))
-    above += unit;
-  std::string text = below >= unit ? std::to_string(below) : "";
-  if (above <= most)
-    text += (text.empty() ? "" : " and ") + std::to_string(above);
-  return text;
-}
 
 void Resolver::resolveRamp() {
   const JsonNode *node = find("train.batch_ramp");
@@ -42,9 +27,11 @@ void Resolver::resolveRamp() {
   if (batch.broken)
     return;
   spec.train.ramp = {start.value, increment.value, samples.value};
-  int64_t full = batch.value, micro = spec.train.microBatch;
-  std::string micros = "train_micro_batch_size_per_gpu " + std::to_string(micro);
-  if (micro >= full) {
+  int64_t full = batch.value, unit = micro.value * data.value;
+  std::string micros = "train_micro_batch_size_per_gpu " + std::to_string(micro.value);
+  if (data.value > 1)
+    micros += " × " + shown("parallel.data", data) + " = " + std::to_string(unit);
+  if (unit >= full) {
     errors
         .error(node->where, "'train.batch_ramp' has no way to grow: a batch grows by whole "
                             "micro-batches, and " +
@@ -56,26 +43,26 @@ void Resolver::resolveRamp() {
     errors
         .error(start.where, "'train.batch_ramp.start' is " + std::to_string(start.value) +
                                 ", which is not below " + shown("train_batch_size", batch))
-        .fix("a start of at most " + std::to_string(full - micro));
+        .fix("a start of at most " + std::to_string(full - unit));
     return;
   }
-  if (start.value % micro) {
+  if (start.value % unit) {
     errors
         .error(start.where, "'train.batch_ramp.start' is " + std::to_string(start.value) +
                                 ", which is not a multiple of " + micros)
-        .fix("the nearest: " + nearestMultiples(start.value, micro, full - micro));
+        .fix("the nearest: " + nearestMultiples(start.value, unit, full - unit));
     return;
   }
   int64_t rise = full - start.value;
   std::string way = "train_batch_size " + std::to_string(full) + " - start " +
                     std::to_string(start.value) + " = " + std::to_string(rise);
-  if (increment.value % micro || rise % increment.value)
+  if (increment.value % unit || rise % increment.value)
     errors
         .error(increment.where,
                "'train.batch_ramp.increment' is " + std::to_string(increment.value) +
-                   (increment.value % micro ? ", which is not a multiple of " + micros
-                                            : ", which does not divide " + way))
-        .note(increment.value % micro ? "it has to divide " + way
-                                      : "it has to be a multiple of " + micros)
-        .fix("the nearest: " + nearestMultiples(increment.value, micro, rise, rise));
+                   (increment.value % unit ? ", which is not a multiple of " + micros
+                                           : ", which does not divide " + way))
+        .note(increment.value % unit ? "it has to divide " + way
+                                     : "it has to be a multiple of " + micros)
+        .fix("the nearest: " + nearestMultiples(increment.value, unit, rise, rise));
 }

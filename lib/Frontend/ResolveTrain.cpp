@@ -1,4 +1,4 @@
-//===- ResolveTrain.cpp - `train`: batch arithmetic, length, optimizer -----===//
+//===- ResolveTrain.cpp - `train`: length, optimizer, schedule ----------===//
 #include "ResolverAccess.h"
 #include <algorithm>
 #include <map>
@@ -59,77 +59,6 @@ void Resolver::resolveClipping() {
                                 shown("gradient_clipping", norm) + ", " +
                                 shown("gradient_clipping_value", value))
         .fix("remove one of them");
-}
-
-void Resolver::resolveBatch() {
-  const char *batchPath = "train.train_batch_size",
-             *microPath = "train.train_micro_batch_size_per_gpu",
-             *accumulationPath = "train.gradient_accumulation_steps";
-  batch = integer(batchPath);
-  Resolved<int64_t> micro = integer(microPath), accumulation = integer(accumulationPath);
-  if (batch.broken || micro.broken || accumulation.broken) {
-    batch.broken = true;
-    return;
-  }
-  std::string product = "train_micro_batch_size_per_gpu × gradient_accumulation_steps";
-  if (!batch.given && !micro.given && replayKnown) {
-    int64_t parts = accumulation.given ? accumulation.value : 1;
-    infer(batch, batchPath, replayBatch, replayName);
-    if (replayBatch % parts == 0)
-      infer(micro, microPath, replayBatch / parts, "train_batch_size");
-  } else if (!batch.given && micro.given) {
-    infer(batch, batchPath, micro.value * (accumulation.given ? accumulation.value : 1), product);
-  } else if (!batch.given) {
-    batch.broken = true;
-    if (options.purpose != Purpose::Train || (hasReplay && !errors.empty()))
-      return;
-    // Whoever wrote "auto" has the key: to add it would be a duplicate.
-    const JsonNode *train = root.find("train");
-    const JsonNode *written = train ? train->find("train_batch_size") : nullptr;
-    if (written)
-      errors
-          .error(written->where,
-                 "'train.train_batch_size' is \"auto\", but nothing else says what it should be")
-          .fix("write a whole number, such as 8");
-    else
-      errors.error(place("train"), "missing key 'train.train_batch_size': a whole number")
-          .fix("add \"train_batch_size\": 8");
-    return;
-  }
-  if (!accumulation.given) {
-    if (!micro.given)
-      infer(micro, microPath, batch.value, "train_batch_size");
-    infer(accumulation, accumulationPath, std::max<int64_t>(1, batch.value / micro.value),
-          "train_batch_size ÷ train_micro_batch_size_per_gpu");
-  } else if (!micro.given) {
-    infer(micro, microPath, std::max<int64_t>(1, batch.value / accumulation.value),
-          "train_batch_size ÷ gradient_accumulation_steps");
-  }
-  spec.train.batch = batch.value;
-  spec.train.microBatch = micro.value;
-  if (static_cast<__int128>(micro.value) * accumulation.value != batch.value) {
-    errors
-        .error(
-            batch.where,
-            "batch arithmetic does not hold: train_batch_size " + std::to_string(batch.value) +
-                " is not train_micro_batch_size_per_gpu " + std::to_string(micro.value) +
-                " × gradient_accumulation_steps " + std::to_string(accumulation.value) +
-                " × 1 rank = " + toString(static_cast<__int128>(micro.value) * accumulation.value))
-        .note(shown(batchPath, batch) + ", " + shown(microPath, micro) + ", " +
-              shown(accumulationPath, accumulation))
-        .fix("leave one of the three out, or write \"auto\": it is inferred");
-    batch.broken = true;
-    return;
-  }
-  if (replayKnown && batch.value != replayBatch) {
-    errors
-        .error(batch.where, "'train.train_batch_size' is " + std::to_string(batch.value) +
-                                ", but " + replayName + " has batches of " +
-                                std::to_string(replayBatch))
-        .note(shown(batchPath, batch))
-        .fix("--set train.train_batch_size=" + std::to_string(replayBatch));
-    batch.broken = true;
-  }
 }
 
 void Resolver::resolveLength() {

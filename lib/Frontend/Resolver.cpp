@@ -5,10 +5,8 @@
 using namespace dsc;
 using Kind = JsonNode::Kind;
 
-const JsonNode *Resolver::find(std::string_view path) const {
+const JsonNode *Resolver::written(std::string_view path) const {
   const JsonNode *node = &root;
-  const SpecKey *key = findSpecKey(path);
-  bool mayBeAuto = key && key->types & TAuto;
   while (!path.empty() && node) {
     if (node->is(Kind::Invalid))
       return node;
@@ -16,6 +14,13 @@ const JsonNode *Resolver::find(std::string_view path) const {
     path.remove_prefix(std::min(path.size(), part.size() + 1));
     node = node->find(part);
   }
+  return node;
+}
+
+const JsonNode *Resolver::find(std::string_view path) const {
+  const JsonNode *node = written(path);
+  const SpecKey *key = findSpecKey(path);
+  bool mayBeAuto = key && key->types & TAuto;
   if (!node || node->is(Kind::Null) ||
       (mayBeAuto && node->is(Kind::String) && node->text == "auto"))
     return nullptr;
@@ -106,6 +111,7 @@ void Resolver::resolve() {
   spec.labelSmoothing = number("objective.label_smoothing").value;
   resolveData();
   resolveTrain();
+  resolveParallel();
   resolveRun();
   if (!errors.empty())
     return;

@@ -42,7 +42,8 @@ private:
   std::map<std::string, Record> records;
 
   // Access (Resolver.cpp). Paths are canonical; the table has type and default.
-  const JsonNode *find(std::string_view path) const; ///< null when absent, null or "auto"
+  const JsonNode *find(std::string_view path) const;    ///< null when absent, null or "auto"
+  const JsonNode *written(std::string_view path) const; ///< null when absent
   Location place(std::string_view path) const;
   template <typename T> Resolved<T> start(std::string_view path, const JsonNode *&node);
   Resolved<int64_t> integer(std::string_view path);
@@ -59,7 +60,7 @@ private:
   // Sections.
   void resolveModel();
   void resolveDropout();
-  void checkModelSizes(const Resolved<int64_t> &layers, const Resolved<int64_t> &width);
+  void checkModelSizes(const Resolved<int64_t> &width);
   void exportConfig();
   void resolveInit();
   void resolveSeparator(const JsonNode &entry, DataFile &file, nlohmann::json &item);
@@ -76,6 +77,8 @@ private:
   void resolveTrain();
   void resolveClipping();
   void resolveBatch();
+  bool inferBatch();
+  void checkBatch();
   void resolveRamp();
   void resolvePrecision();
   void resolveLossScaling();
@@ -92,11 +95,21 @@ private:
   void resolveDecay(const Resolved<int64_t> &warmup, const Resolved<int64_t> &total, bool fits);
   void resolveDeepSpeedSchedule();
   void checkStepSizes();
+  void resolveParallel();
+  void resolvePipeline();
+  void resolveStages(const JsonNode &list);
+  void resolveExchange();
+  void checkLayout();
+  void checkHeads();
+  void checkPairs();
+  void checkMicroBatches();
+  void checkTree(const std::string &sizes);
   void resolveRun();
   void resolveCheckpoint(bool hasValidation);
 
   // What sections tell each other.
-  Resolved<int64_t> vocabulary, positions, sequence, batch;
+  Resolved<int64_t> vocabulary, positions, layers, heads, sequence, batch, micro, accumulation;
+  Resolved<int64_t> data, tensor, pipeline, context, interleave; ///< of `parallel`
   bool hasReplay = false, replayKnown = false;
   std::string replayName; ///< "tokens.npy [20, 3, 38]"
   int64_t replayRows = 0, replayBatch = 0, replaySequence = 0;

@@ -194,31 +194,6 @@ static void addRunRows(std::vector<SpecKey> &t) {
 }
 
 static void addLaterSections(std::vector<SpecKey> &t) {
-  t.push_back({.path = "parallel",
-               .types = TObject,
-               .doc = "Layout over ranks; today every run has one rank."});
-  for (auto path : {"parallel.data", "parallel.tensor", "parallel.pipeline", "parallel.expert",
-                    "parallel.context"})
-    t.push_back({.path = path,
-                 .types = TInteger | TAuto,
-                 .use = KeyUse::Limited,
-                 .only = R"([1, "auto"])",
-                 .reason = "training runs on one rank",
-                 .unit = "ranks",
-                 .doc = "Ranks in this dimension."});
-  t.push_back({.path = "parallel.sequence_parallel",
-               .types = TBool | TAuto,
-               .use = KeyUse::Limited,
-               .only = R"([false, "auto"])",
-               .reason = "training runs on one rank",
-               .doc = "Shard activations along the sequence."});
-  for (auto path : {"parallel.schedule", "parallel.stages", "parallel.strategy"})
-    t.push_back({.path = path,
-                 .types = TAny,
-                 .use = KeyUse::Ignored,
-                 .reason = "there is one rank",
-                 .doc = "How ranks work together.",
-                 .opaque = true});
   for (auto [path, doc] :
        {std::pair("cluster", "Machines to plan for."), std::pair("precision", "Number formats."),
         std::pair("search", "Search for a layout."), std::pair("quantization", "Int8 weights."),
@@ -269,6 +244,7 @@ static std::vector<SpecKey> buildTable() {
   addTrainRows(t);
   addDeepSpeedRows(t);
   addRunRows(t);
+  addParallelRows(t);
   addLaterSections(t);
   return t;
 }

@@ -87,62 +87,6 @@ static void addHalfPrecisionRows(std::vector<SpecKey> &t) {
                  .doc = "Of bfloat16."});
 }
 
-static void addZeroRows(std::vector<SpecKey> &t) {
-  constexpr std::string_view off = "the stage is 0";
-  t.push_back({.path = "train.zero_optimization",
-               .types = TObject,
-               .doc = "Sharding of optimizer, gradients, weights."});
-  t.push_back({.path = "train.zero_optimization.stage",
-               .types = TInteger | TAuto,
-               .use = KeyUse::Limited,
-               .only = R"([0, "auto"])",
-               .reason = "training runs on one rank",
-               .doc = "0 to 3."});
-  for (auto path :
-       {"train.zero_optimization.offload_optimizer", "train.zero_optimization.offload_param"})
-    t.push_back({.path = path,
-                 .types = TObject | TNull,
-                 .use = KeyUse::Ignored,
-                 .reason = off,
-                 .doc = "Where shards live.",
-                 .opaque = true});
-  for (auto path :
-       {"train.zero_optimization.allgather_partitions", "train.zero_optimization.overlap_comm",
-        "train.zero_optimization.reduce_scatter", "train.zero_optimization.contiguous_gradients",
-        "train.zero_optimization.round_robin_gradients", "train.zero_optimization.grad_hooks",
-        "train.zero_optimization.elastic_checkpoint",
-        "train.zero_optimization.load_from_fp32_weights", "train.zero_optimization.cpu_offload",
-        "train.zero_optimization.ignore_unused_parameters",
-        "train.zero_optimization.zero_quantized_weights",
-        "train.zero_optimization.zero_quantized_gradients",
-        "train.zero_optimization.zero_quantized_nontrainable_weights"})
-    t.push_back({.path = path,
-                 .types = TBool | TNull | TAuto,
-                 .use = KeyUse::Ignored,
-                 .reason = off,
-                 .doc = "Of sharding."});
-  t.push_back({.path = "train.zero_optimization.stage3_gather_16bit_weights_on_model_save",
-               .types = TBool | TAuto,
-               .aliases = {"stage3_gather_fp16_weights_on_model_save"},
-               .use = KeyUse::Ignored,
-               .reason = off,
-               .doc = "Of saving."});
-  for (auto path :
-       {"train.zero_optimization.allgather_bucket_size",
-        "train.zero_optimization.reduce_bucket_size", "train.zero_optimization.sub_group_size",
-        "train.zero_optimization.stage3_max_live_parameters",
-        "train.zero_optimization.stage3_max_reuse_distance",
-        "train.zero_optimization.stage3_prefetch_bucket_size",
-        "train.zero_optimization.stage3_param_persistence_threshold",
-        "train.zero_optimization.zero_hpz_partition_size",
-        "train.zero_optimization.mics_shard_size"})
-    t.push_back({.path = path,
-                 .types = TNumber | TAuto,
-                 .use = KeyUse::Ignored,
-                 .reason = off,
-                 .doc = "Sizes of sharding."});
-}
-
 void dsc::addDeepSpeedRows(std::vector<SpecKey> &t) {
   addHalfPrecisionRows(t);
   addZeroRows(t);
@@ -160,26 +104,33 @@ void dsc::addDeepSpeedRows(std::vector<SpecKey> &t) {
                  .use = KeyUse::Ignored,
                  .reason = printing,
                  .doc = "Printing in DeepSpeed."});
-  constexpr std::string_view alone = "there is one rank";
+  constexpr std::string_view ours = "parallel says what ranks exchange";
   for (auto path : {"train.prescale_gradients", "train.fp32_allreduce", "train.disable_allgather",
                     "train.zero_allow_untested_optimizer", "train.zero_force_ds_cpu_optimizer",
                     "train.use_data_before_expert_parallel_"})
     t.push_back({.path = path,
                  .types = TBool | TAuto,
                  .use = KeyUse::Ignored,
-                 .reason = alone,
+                 .reason = ours,
                  .doc = "Between ranks in DeepSpeed."});
   t.push_back({.path = "train.gradient_predivide_factor",
                .types = TNumber | TAuto,
                .use = KeyUse::Ignored,
-               .reason = alone,
+               .reason = ours,
                .doc = "Between ranks in DeepSpeed."});
   for (auto path : {"train.communication_data_type", "train.seq_parallel_communication_data_type"})
     t.push_back({.path = path,
                  .types = TString | TNull | TAuto,
                  .use = KeyUse::Ignored,
-                 .reason = alone,
+                 .reason = ours,
                  .doc = "Between ranks in DeepSpeed."});
+  for (auto [path, reason] : {std::pair("train.tensor_parallel", "write parallel.tensor"),
+                              std::pair("train.pipeline", "write parallel.pipeline")})
+    t.push_back({.path = path,
+                 .types = TAny,
+                 .use = KeyUse::Absent,
+                 .reason = reason,
+                 .doc = "A feature of DeepSpeed."});
   t.push_back({.path = "train.sparse_gradients",
                .types = TBool,
                .use = KeyUse::Limited,
@@ -212,8 +163,6 @@ void dsc::addDeepSpeedRows(std::vector<SpecKey> &t) {
                     "train.progressive_layer_drop",
                     "train.hybrid_engine",
                     "train.compile",
-                    "train.tensor_parallel",
-                    "train.pipeline",
                     "train.nebula",
                     "train.checkpoint",
                     "train.quantize_training",

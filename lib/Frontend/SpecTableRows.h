@@ -8,6 +8,8 @@ namespace dsc {
 void addModelRows(std::vector<SpecKey> &table);
 void addTrainRows(std::vector<SpecKey> &table);
 void addDeepSpeedRows(std::vector<SpecKey> &table);
+void addParallelRows(std::vector<SpecKey> &table);
+void addZeroRows(std::vector<SpecKey> &table);
 } // namespace dsc
 
 #endif // DSC_LIB_FRONTEND_SPECTABLEROWS_H

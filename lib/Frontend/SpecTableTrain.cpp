@@ -259,14 +259,15 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
       {.path = "train.train_batch_size",
        .types = TInteger | TAuto,
        .inferred =
-           "train_micro_batch_size_per_gpu × gradient_accumulation_steps, or from a replay file",
+           "train_micro_batch_size_per_gpu × gradient_accumulation_steps × parallel.data, or "
+           "from a replay file",
        .min = 1,
        .max = 1 << 20,
        .unit = "sequences",
        .doc = "Sequences of an update."});
   t.push_back({.path = "train.train_micro_batch_size_per_gpu",
                .types = TInteger | TAuto,
-               .inferred = "train_batch_size ÷ gradient_accumulation_steps",
+               .inferred = "train_batch_size ÷ (gradient_accumulation_steps × parallel.data)",
                .min = 1,
                .max = 1 << 20,
                .aliases = {"train_micro_batch_size"},
@@ -274,11 +275,11 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
                .doc = "Sequences of a micro-batch."});
   t.push_back({.path = "train.gradient_accumulation_steps",
                .types = TInteger | TAuto,
-               .inferred = "train_batch_size ÷ train_micro_batch_size_per_gpu",
+               .inferred = "train_batch_size ÷ (train_micro_batch_size_per_gpu × parallel.data)",
                .min = 1,
                .max = 1 << 20,
                .unit = "micro-batches",
-               .doc = "Micro-batches of an update."});
+               .doc = "Micro-batches of an update that each rank of `parallel.data` has."});
   t.push_back({.path = "train.batch_ramp",
                .types = TObject,
                .inferred = "every update has train_batch_size",

@@ -144,6 +144,9 @@ private:
   }
 
   Status runPhases() {
+    if (int64_t ranks = spec.parallel.layout.ranks(); ranks > 1)
+      return inputError("a program for " + std::to_string(ranks) +
+                        " ranks is not available yet\nfix: remove 'parallel' from the spec");
     ImportOptions import;
     import.places = result.sections;
     for (const Provenance &value : result.values)

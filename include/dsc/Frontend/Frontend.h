@@ -31,6 +31,8 @@ struct ReadOptions {
   /// Data and weights that the spec names must exist. When false an absent replay file is an error
   /// only if a value has to be inferred from it.
   bool needsFiles = true;
+  /// For tests: take values that are refused because the compiler cannot do them yet.
+  bool takesUnfinished = false;
 };
 
 struct SpecResult {
@@ -64,7 +66,11 @@ inline SpecResult readSpec(const std::string &path, const std::vector<std::strin
 SpecResult readSpecText(std::string text, const std::string &name, const std::string &folder,
                         const ReadOptions &options = {});
 
-/// The --print-config page: one line for each value, aligned, with its origin.
+/// The grid of a layout of several ranks: a line for each with its coordinates and what it holds.
+std::string printGrid(const Spec &spec);
+
+/// The --print-config page: one line for each value, aligned, with its origin; then the grid, if
+/// there is one.
 std::string printConfig(const SpecResult &result);
 
 } // namespace dsc

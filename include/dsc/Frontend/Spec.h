@@ -6,6 +6,7 @@
 
 #include "dsc/Support/BatchRamp.h"
 #include "dsc/Support/JsonValue.h"
+#include "dsc/Support/Layout.h"
 #include "dsc/Support/Status.h"
 #include <cstdint>
 #include <optional>
@@ -91,7 +92,8 @@ enum class Reproducible { Run, Layout };
 
 struct TrainSpec {
   int64_t batch = 1;      ///< train_batch_size, sequences an update
-  int64_t microBatch = 1; ///< train_micro_batch_size_per_gpu, divides `batch`: sequences at a time
+  int64_t microBatch = 1; ///< train_micro_batch_size_per_gpu: sequences at a time; times the ranks
+                          ///< of the data axis it divides `batch`
   BatchRampSettings ramp; ///< of `batch` over the first steps
   LossReduction lossReduction = LossReduction::Token;
   double gradientClipping = 0, gradientClippingValue = 0; ///< by global norm, by value; 0: none
@@ -122,6 +124,28 @@ struct TrainSpec {
   uint64_t seed = 1234;
 };
 
+/// In which order a stage works; see docs/Layouts.md.
+enum class PipelineSchedule { GPipe, OneForwardOneBackward, Interleaved, ZeroBubble };
+
+/// What gradients travel between ranks as.
+enum class GradientCompression { None, Half, OneBit };
+
+struct ParallelSpec {
+  Layout layout;
+  bool sequenceParallel = false; ///< of the ranks of the tensor axis
+  PipelineSchedule schedule = PipelineSchedule::OneForwardOneBackward;
+  int64_t interleave = 1; ///< parts of the model a rank has; above 1 with Interleaved alone
+  /// Blocks of each part, in the order of the model: `pipeline` x `interleave` numbers from 1 on
+  /// that add up to all blocks. Part v is on stage v mod `pipeline`; the first also has the
+  /// embedding, the last the head.
+  std::vector<int64_t> stages;
+  int64_t bucketBytes = int64_t{1} << 25; ///< of gradients exchanged at a time; 0: one variable
+  int64_t zeroStage = 0;                  ///< 0 to 3
+  GradientCompression compression = GradientCompression::None;
+  int64_t localSgd = 0;            ///< steps between averages of weights; 0: gradients are added
+  std::vector<double> deviceSpeed; ///< of each rank of the data axis; empty: all alike
+};
+
 struct EvaluationSpec {
   int64_t every = 0;    ///< steps; 0: only at the end, if there is validation data
   int64_t batches = 0;  ///< 0: all
@@ -142,11 +166,14 @@ struct Spec {
   DataSpec data;
   double labelSmoothing = 0; ///< share of the target that all classes have; training only
   TrainSpec train;
+  ParallelSpec parallel;
   EvaluationSpec evaluation;
   GenerationSpec generation;
   std::string checkpointDir; ///< empty: no final weights are kept
   std::string logDir;
   int64_t logEvery = 10;
+  /// Micro-batches of a full window that each rank of the data axis has.
+  int64_t microBatches() const { return train.batch / (train.microBatch * parallel.layout.data); }
   /// The whole spec with every default filled in, under its canonical names: what the plan's
   /// manifest holds.
   JsonValue resolved;

@@ -89,6 +89,7 @@ StatusOr<JsonValue> dsc::buildManifest(const Spec &spec, const std::string &plan
       rewrite(*path, paths);
 
   manifest["compiler"] = compilerVersion;
+  manifest["ranks"] = spec.parallel.layout.ranks();
   manifest["spec"] = std::move(resolved);
   manifest["files"] = std::move(files);
   manifest["targets"] = nlohmann::json::array();
