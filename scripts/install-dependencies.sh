@@ -13,6 +13,7 @@ packages=(
   libflatbuffers-dev flatbuffers-compiler  # the programs of a plan
   libxxhash-dev                        # checksums of files and tensors
   libcli11-dev                         # command lines of the tools without LLVM
+  openmpi-bin libopenmpi-dev           # ranks as processes, of one machine or many; optional
   libgtest-dev                         # unit tests
   python3                              # lit, and scripts that replay the data order
   strace                               # tests end a save at each of its system calls

@@ -1,7 +1,7 @@
 """What the suites share: where programs are found, substitutions, and the features a test may ask for.
 
 Features for REQUIRES and UNSUPPORTED: `fuzzers`, `sanitized`, `bible` (the program that prints the King James text), `chromium`,
-`fortunes` (its texts), `strace` (and that it may trace here), `mount` (a tmpfs in a namespace of one's own), and one
+`fortunes` (its texts), `mpi` (ranks as processes, %mpirun), `strace` (and that it may trace here), `mount` (a tmpfs in a namespace of one's own), and one
 `cpu-<flag>` for each instruction set extension of this machine, named as in /proc/cpuinfo.
 """
 import os
@@ -34,7 +34,10 @@ def setup(config):
         ("%build", config.dsc_build_root),
         ("%version", config.dsc_version),
         ("%python", "python3"),
+        ("%mpirun", "mpirun --allow-run-as-root --oversubscribe"),
     ]
+    if os.path.exists(os.path.join(config.dsc_build_root, "lib", "dsc-mpi.so")) and shutil.which("mpirun"):
+        config.available_features.add("mpi")
     if config.fuzzers:
         config.available_features.add("fuzzers")
     if config.sanitized:

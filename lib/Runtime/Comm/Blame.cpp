@@ -71,7 +71,7 @@ Status dsc::blame(const OperationSnapshot &self, std::span<const int> missing, d
             (place.reached ? " never ended " : " never reached ") +
             (place.operation.empty() ? "the end of a message" : place.operation);
     if (place.waiter != self.rank)
-      text += ", where rank " + std::to_string(place.waiter) + " waits";
+      text += ", where rank " + std::to_string(place.waiter) + " waits,";
   }
   return {ErrorCode::Communication, text + " within " + seconds(limit)};
 }

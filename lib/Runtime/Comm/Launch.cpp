@@ -29,7 +29,11 @@ static constexpr Launcher launchers[] = {
      {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
      "SLURM_LOCALID",
      nullptr},
-    {"torchrun's variables", "RANK", {"WORLD_SIZE", nullptr}, "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"torchrun (RANK, WORLD_SIZE)",
+     "RANK",
+     {"WORLD_SIZE", nullptr},
+     "LOCAL_RANK",
+     "LOCAL_WORLD_SIZE"},
 };
 
 static std::optional<int> number(const char *text) {

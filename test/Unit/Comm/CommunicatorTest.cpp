@@ -69,7 +69,7 @@ TEST(Launch, Launchers) {
 
   auto torch = launched({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}});
   ASSERT_TRUE(torch);
-  EXPECT_STREQ(torch->launcher, "torchrun's variables");
+  EXPECT_STREQ(torch->launcher, "torchrun (RANK, WORLD_SIZE)");
 }
 
 TEST(Launch, Alone) {
@@ -79,6 +79,17 @@ TEST(Launch, Alone) {
   EXPECT_FALSE(launched({{"RANK", "-1"}, {"WORLD_SIZE", "2"}}));
   EXPECT_FALSE(launched({{"RANK", "1x"}, {"WORLD_SIZE", "2"}}));
   EXPECT_FALSE(launched({{"RANK", ""}, {"WORLD_SIZE", "2"}}));
+}
+
+TEST(Launch, WithoutMpi) {
+  CommunicatorOptions options;
+  options.mpiModule = "/no/such/folder/dsc-mpi.so";
+  auto world = joinWorld({"mpirun (Open MPI)", 0, 4}, options);
+  ASSERT_FALSE(world);
+  EXPECT_EQ(world.status().code(), ErrorCode::Usage);
+  EXPECT_EQ(world.status().message(),
+            "mpirun (Open MPI) started 4 processes, but there is no /no/such/folder/dsc-mpi.so, "
+            "which holds MPI: build with libopenmpi-dev installed");
 }
 
 TEST(Describe, Operation) {

@@ -52,7 +52,8 @@ public:
   /// Tags of users are below this; those above are for collectives.
   static constexpr uint64_t tags = uint64_t(1) << 30;
 
-  /// Without close() before it, others take it for a failure of this rank.
+  /// Without close() before it, others take it for a failure of this rank. Over MPI it then ends
+  /// the processes of all ranks, with the failure's exit code: say before what there is to say.
   virtual ~Communicator();
   Communicator(const Communicator &) = delete;
   Communicator &operator=(const Communicator &) = delete;
