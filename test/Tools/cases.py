@@ -93,6 +93,11 @@ CASES = {
     "TK-05": "token ids above the vocabulary",
     "CO-01": "a float16 sum overflows before it is divided, or underflows when divided first",
     "CO-03": "a rank dies or stands still, and the others wait in silence",
+    "OB-01": "what 1-bit compression loses is kept but never added",
+    "OB-02": "the sign of 0 differs from path to path; bits behind the end count",
+    "OB-03": "both ends of a message have another scale",
+    "OB-05": "residuals are reset when buckets change",
+    "OB-06": "lengths that 8 and the number of ranks do not divide",
 }
 
 # Known mistakes that cannot be made here yet, and why.

@@ -9,6 +9,7 @@
 
 #include "dsc/Plan/Plan.h"
 #include "dsc/Runtime/Comm/Communicator.h"
+#include "dsc/Support/Layout.h"
 
 namespace dsc {
 

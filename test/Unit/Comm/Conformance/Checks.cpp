@@ -1,5 +1,6 @@
 //===- Checks.cpp - the table of checks ------------------------------------------------===//
 #include "Conformance.h"
+#include "dsc/Runtime/Comm/OneBit.h"
 #include "dsc/Support/HalfFloat.h"
 #include "dsc/Support/Layout.h"
 #include <cmath>
@@ -274,6 +275,31 @@ static void checkMeans(Rank &rank) {
   rank.expect(text.empty(), text);
 }
 
+/// OB-03: what one rank encodes another decodes, from the message alone.
+static void checkOneBit(Rank &rank) {
+  int n = rank.size(), self = rank.rank(), next = (self + 1) % n, last = (self + n - 1) % n;
+  if (n == 1)
+    return;
+  auto numbers = [](int from) {
+    return std::vector<float>{1, -2, 0, 3, -0.0f, 0.5f * from, -7, 8, -9};
+  };
+  std::vector<float> p = numbers(self), c(p.size());
+  std::vector<std::byte> out(onebit::encodedBytes(p.size())), in(out.size());
+  onebit::encode(p, out);
+  auto receive = rank.c.receive(last, 4, in.data(), in.size());
+  auto send = rank.c.send(next, 4, out.data(), out.size());
+  rank.expect(rank.c.wait(*receive), "receive");
+  rank.expect(rank.c.wait(*send), "send");
+  onebit::decode(in, c);
+  std::vector<float> theirs = numbers(last);
+  double sum = 0;
+  for (float value : theirs)
+    sum += std::fabs(value);
+  float mean = static_cast<float>(sum / 9);
+  for (size_t i = 0; i < theirs.size(); ++i)
+    rank.expect(c[i] == (theirs[i] < 0 ? -mean : mean), "value " + std::to_string(i));
+}
+
 /// Infinities and NaN stay what they are, on every rank.
 static void checkNotFinite(Rank &rank) {
   float inf = INFINITY;
@@ -306,6 +332,7 @@ static const Check table[] = {
     {"roots", checkRoots},
     {"agreement", checkAgreement},
     {"CO_01_means", checkMeans},
+    {"OB_03_one_bit", checkOneBit},
     {"not_finite", checkNotFinite},
 };
 
