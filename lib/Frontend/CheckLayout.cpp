@@ -26,12 +26,18 @@ void Resolver::checkLayout() {
 /// What is dealt out within a sequence.
 void Resolver::checkHeads() {
   const ParallelSpec &p = spec.parallel;
-  if (!tensor.broken && !heads.broken && heads.value % tensor.value)
+  if (!tensor.broken && !heads.broken && heads.value % tensor.value) {
+    std::string legal;
+    for (int64_t degree = 1; degree <= heads.value; ++degree)
+      if (heads.value % degree == 0)
+        legal += (legal.empty() ? "" : ", ") + std::to_string(degree);
     errors
         .error(tensor.where, "'parallel.tensor' is " + std::to_string(tensor.value) +
                                  ", which does not divide " + shown("n_head", heads) +
                                  ": each head is on one rank")
+        .note("n_head " + std::to_string(heads.value) + " divides by " + legal)
         .fix("the nearest: " + nearestDivisors(tensor.value, heads.value));
+  }
   Resolved<int64_t> length = sequence;
   length.value = spec.data.seqLength;
   if (length.broken || length.value < 1)

@@ -80,9 +80,10 @@ bool Resolver::inferBatch() {
 }
 
 /// "train_batch_size 6 and 9, or gradient_accumulation_steps 2 and 4": what to change alone.
+/// `isOpen`: a factor beside the `given` ones is inferred; `isFixed`: the batch cannot change.
 static std::string nearestBatches(int64_t batch,
                                   const std::vector<std::pair<std::string, int64_t>> &given,
-                                  bool isOpen) {
+                                  bool isOpen, bool isFixed) {
   int64_t product = 1;
   for (const auto &[name, value] : given)
     product *= value;
@@ -92,9 +93,10 @@ static std::string nearestBatches(int64_t batch,
       ways.push_back(name + " " + numbers);
   };
   constexpr int64_t most = 1 << 20;
-  add("train_batch_size", isOpen            ? nearestMultiples(batch, product, most)
-                          : product <= most ? std::to_string(product)
-                                            : "");
+  if (!isFixed)
+    add("train_batch_size", isOpen            ? nearestMultiples(batch, product, most)
+                            : product <= most ? std::to_string(product)
+                                              : "");
   for (const auto &[name, value] : given) {
     int64_t others = product / value;
     if (batch % others == 0)
@@ -130,8 +132,8 @@ void Resolver::checkBatch() {
            shown(accumulationPath, accumulation) + (isDealt ? ", " + shown(dataPath, data) : ""));
     if (all && !dataOpen)
       d.fix("leave one of the three out, or write \"auto\": it is inferred");
-    std::string nearest =
-        nearestBatches(batch.value, given, !micro.given || !accumulation.given || dataOpen);
+    std::string nearest = nearestBatches(
+        batch.value, given, !micro.given || !accumulation.given || dataOpen, replayKnown);
     if (!nearest.empty())
       d.fix("the nearest: " + nearest);
     batch.broken = true;

@@ -421,6 +421,27 @@ TEST_F(SpecFiles, ReplayGivesLengthBatchAndSequence) {
   EXPECT_EQ(originOf(r, "train.steps"), "20 # inferred from tokens.npy [20,3,13]");
 }
 
+// The batch of a replay file is dealt over micro-batches and ranks.
+TEST_F(SpecFiles, ReplayOverRanks) {
+  writeArray("tokens.npy", "<i4", {20, 12, 13}, 4);
+  Json spec = replaySpec();
+  spec["train"]["train_micro_batch_size_per_gpu"] = 2;
+  spec["parallel"]["data"] = 3;
+  SpecResult r = read(spec);
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->train.batch, 12);
+  EXPECT_EQ(r.spec->microBatches(), 2);
+  spec["parallel"]["data"] = "auto";
+  spec["train"]["gradient_accumulation_steps"] = 1;
+  r = read(spec);
+  ASSERT_TRUE(r.ok()) << r.errorText();
+  EXPECT_EQ(r.spec->parallel.layout.data, 6);
+  spec["parallel"]["data"] = 5;
+  r = read(spec);
+  EXPECT_TRUE(hasError(r, "batch arithmetic does not hold: train_batch_size 12 is not"));
+  EXPECT_TRUE(hasError(r, "fix: the nearest: parallel.data 6")); // the file does not change
+}
+
 TEST_F(SpecFiles, ReplayContradictions) {
   writeArray("tokens.npy", "<i4", {20, 3, 13}, 4);
   writeArray("long.npy", "<i8", {20, 3, 13}, 8);
