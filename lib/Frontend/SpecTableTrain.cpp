@@ -289,10 +289,10 @@ void dsc::addTrainRows(std::vector<SpecKey> &t) {
                       "train_batch_size. docs/Data.md."});
   for (auto [path, most, unit, doc] :
        {std::tuple("train.batch_ramp.start", double(1 << 20), "sequences",
-                   "Of the first update; a multiple of the micro-batch, below "
+                   "Of the first update; a multiple of micro-batch × `parallel.data`, below "
                    "`train_batch_size`."),
         std::tuple("train.batch_ramp.increment", double(1 << 20), "sequences",
-                   "By which it grows; a multiple of the micro-batch that divides "
+                   "By which it grows; a multiple of micro-batch × `parallel.data` that divides "
                    "`train_batch_size` − `start`."),
         std::tuple("train.batch_ramp.samples", maxSteps, "sequences", "Over how many it grows.")})
     t.push_back({.path = path,

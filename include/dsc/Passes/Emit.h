@@ -27,9 +27,10 @@ struct EmitOptions {
 /// generator.
 mlir::FailureOr<plan::Plan> emitPlan(mlir::ModuleOp module, const EmitOptions &options);
 
-/// {"compiler": version, "spec": the resolved spec, "targets": names, "files": what the spec
-/// names}. Relative paths start at the folder of `planPath`. Each file has `path`, `format`,
-/// `bytes` and `xxh3`, the hash that dsrun compares. Error (Input) if a file cannot be read.
+/// {"compiler": version, "ranks": count, "spec": the resolved spec, "targets": names, "files": what
+/// the spec names}. Relative paths start at the folder of `planPath`. Each file has `path`,
+/// `format`, `bytes` and `xxh3`, the hash that dsrun compares. Error (Input) if a file cannot be
+/// read.
 StatusOr<JsonValue> buildManifest(const Spec &spec, const std::string &planPath,
                                   const std::vector<const Target *> &targets,
                                   const std::string &compilerVersion);

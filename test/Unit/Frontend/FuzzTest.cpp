@@ -14,7 +14,8 @@ TEST(SpecFuzz, DamagedSpecs) {
               "optimizer": {"type": "AdamW", "params": {"lr": 1e-3, "betas": [0.9, 0.95], "eps": 1e-8}},
               "scheduler": {"type": "cosine", "params": {"warmup_steps": 5, "total_steps": 20, "min_lr": 1e-4}},
               "fp16": {"enabled": false}, "zero_optimization": {"stage": 0}},
-    "evaluation": {"every": 5, "batches": "all"}, "checkpoint": {"dir": "out"}, "log": {"dir": "log", "every": 2}})";
+    "evaluation": {"every": 5, "batches": "all"}, "checkpoint": {"dir": "out"},
+    "parallel": {"data": "auto", "pipeline": 2, "stages": [1, 1], "schedule": "gpipe", "bucket_bytes": "1 MiB"}, "log": {"dir": "log", "every": 2}})";
   std::string flag("\0train.optimizer.params.betas.1=0.9", 35);
   dsc::fuzz::spec(full);
   dsc::fuzz::mutate({dsc::test::smallSpec().dump(2), full, full + flag}, 3000, dsc::fuzz::spec);
