@@ -22,55 +22,20 @@ public:
 
   /// Fills everything but manifest, code and debug text.
   Status read(Plan &plan) {
-    plan.arenaBytes = root.arena_bytes();
     plan.workspaceBytes = root.workspace_bytes();
-    table(plan.variables, root.variables(), [&](const fb::Variable &in, Variable &out) {
-      out.name = text(in.name());
-      out.role = checked<Kind>(in.role(), static_cast<int>(Kind::Cache), "role", &in);
-      out.dtype = checked<DType>(in.dtype(), 5, "type", &in);
-      out.shape = numbers(in.shape());
-      out.initializer = checked<Init>(in.initializer(), 3, "initializer", &in);
-      out.stddev = in.stddev();
-      out.decay = in.decay();
-      out.value = in.value();
-    });
-    table(plan.scalars, root.scalars(), [&](const fb::Scalar &in, Scalar &out) {
-      out = {text(in.path()), in.value(), in.offset()};
-    });
+    role(root, plan);
     table(plan.kernels, root.kernels(), [&](const fb::Kernel &in, Kernel &out) {
       out = {text(in.name()), numbers(in.operands()), in.items(), in.workspace()};
     });
-    table(plan.programs, root.programs(), [&](const fb::Program &in, Program &out) {
-      out.name = text(in.name());
-      table(out.buffers, in.buffers(), [&](const fb::Buffer &from, Buffer &to) {
-        to.name = text(from.name());
-        to.kind = checked<Kind>(from.kind(), static_cast<int>(Kind::Cache), "kind", &from);
-        to.dtype = checked<DType>(from.dtype(), 5, "type", &from);
-        to.shape = numbers(from.shape());
-        to.offset = from.offset();
-        to.bytes = from.bytes();
-        to.first = from.first();
-        to.last = from.last();
-      });
-      table(out.instructions, in.instructions(), [&](const fb::Instruction &from, Instruction &to) {
-        to.opcode = checked<Opcode>(from.opcode(), 2, "opcode", &from);
-        to.kernel = from.kernel();
-        to.label = text(from.label());
-        to.place = text(from.place());
-        if (const auto *operands = from.operands(); isReadable(operands, 16))
-          for (const fb::Operand *operand : *operands)
-            to.operands.push_back({operand->buffer(), operand->offset()});
-      });
-    });
-    if (const auto *schedule = root.schedule(); isReadable(schedule, 16))
-      for (const fb::Phase *phase : *schedule)
-        plan.schedule.push_back({phase->program(), phase->times()});
     table(plan.images, root.images(), [&](const fb::Image &in, KernelImage &out) {
       out.isa = text(in.isa());
       if (const auto *features = in.features(); features && spend(features->size(), 4))
         for (const flatbuffers::String *feature : *features)
           out.features.push_back(text(feature));
     });
+    table(plan.stages, root.stages(), [&](const fb::Stage &in, Role &out) { role(in, out); });
+    if (const fb::Layout *layout = root.layout())
+      plan.layout = {layout->data(), layout->tensor(), layout->pipeline(), layout->context()};
     return std::move(status);
   }
 
@@ -81,29 +46,13 @@ public:
 
   /// Offset in the section of the table that a violation is about.
   uint64_t offsetOf(const Violation &violation) const {
-    switch (violation.place) {
-    case Place::Plan:
-      return at(&root);
-    case Place::Variable:
-      return at(root.variables()->Get(size(violation.index)));
-    case Place::Scalar:
-      return at(root.scalars()->Get(size(violation.index)));
-    case Place::Kernel:
+    if (violation.place == Place::Kernel)
       return at(root.kernels()->Get(size(violation.index)));
-    case Place::Image:
+    if (violation.place == Place::Image)
       return at(root.images()->Get(size(violation.index)));
-    case Place::Program:
-      return at(root.programs()->Get(size(violation.index)));
-    case Place::Buffer:
-      return at(
-          root.programs()->Get(size(violation.index))->buffers()->Get(size(violation.element)));
-    case Place::Instruction:
-      return at(root.programs()
-                    ->Get(size(violation.index))
-                    ->instructions()
-                    ->Get(size(violation.element)));
-    }
-    return 0;
+    if (violation.stage < 0)
+      return offsetIn(root, violation);
+    return offsetIn(*root.stages()->Get(size(static_cast<size_t>(violation.stage))), violation);
   }
 
 private:
@@ -114,6 +63,95 @@ private:
   uint64_t at(const void *table) const {
     auto address = reinterpret_cast<uintptr_t>(table), start = reinterpret_cast<uintptr_t>(&root);
     return rootOffset + (address - start);
+  }
+
+  template <typename In> uint64_t offsetIn(const In &in, const Violation &violation) const {
+    switch (violation.place) {
+    case Place::Variable:
+      return at(in.variables()->Get(size(violation.index)));
+    case Place::Scalar:
+      return at(in.scalars()->Get(size(violation.index)));
+    case Place::Program:
+      return at(in.programs()->Get(size(violation.index)));
+    case Place::Buffer:
+      return at(in.programs()->Get(size(violation.index))->buffers()->Get(size(violation.element)));
+    case Place::Instruction:
+      return at(
+          in.programs()->Get(size(violation.index))->instructions()->Get(size(violation.element)));
+    default:
+      return at(&in);
+    }
+  }
+
+  Axis axis(fb::Axis value, const void *where) {
+    return checked<Axis>(value, static_cast<int>(Axis::Context), "axis", where);
+  }
+
+  void variable(const fb::Variable &in, Variable &out) {
+    out.name = text(in.name());
+    out.role = checked<Kind>(in.role(), static_cast<int>(Kind::Stash), "role", &in);
+    out.dtype = checked<DType>(in.dtype(), 5, "type", &in);
+    out.shape = numbers(in.shape());
+    out.initializer = checked<Init>(in.initializer(), 3, "initializer", &in);
+    out.stddev = in.stddev();
+    out.decay = in.decay();
+    out.value = in.value();
+    out.share = axis(in.share(), &in);
+    out.places = in.places();
+    out.cut.axis = axis(in.cut_axis(), &in);
+    out.cut.logical = numbers(in.logical());
+    std::vector<uint64_t> cut = numbers(in.cut());
+    if (out.cut.axis == Axis::None)
+      return;
+    if (cut.size() != 3)
+      return refuse(&in, "[cut] a cut has " + std::to_string(cut.size()) + " numbers, expected 3");
+    out.cut.outer = cut[0];
+    out.cut.count = cut[1];
+    out.cut.inner = cut[2];
+  }
+
+  void instruction(const fb::Instruction &from, Instruction &to) {
+    to.opcode = checked<Opcode>(from.opcode(), static_cast<int>(Opcode::Receive), "opcode", &from);
+    to.kernel = from.kernel();
+    to.label = text(from.label());
+    to.place = text(from.place());
+    if (const auto *operands = from.operands(); isReadable(operands, 16))
+      for (const fb::Operand *operand : *operands)
+        to.operands.push_back({operand->buffer(), operand->offset()});
+    to.axis = axis(from.axis(), &from);
+    to.block = from.block();
+    to.stage = from.stage();
+    to.channel = from.channel();
+  }
+
+  /// The tables of the plan itself, or of a stage.
+  template <typename In> void role(const In &in, Role &out) {
+    out.arenaBytes = in.arena_bytes();
+    table(out.variables, in.variables(),
+          [&](const fb::Variable &from, Variable &to) { variable(from, to); });
+    table(out.scalars, in.scalars(), [&](const fb::Scalar &from, Scalar &to) {
+      to = {text(from.path()), from.value(), from.offset()};
+    });
+    table(out.programs, in.programs(), [&](const fb::Program &from, Program &to) {
+      to.name = text(from.name());
+      table(to.buffers, from.buffers(), [&](const fb::Buffer &one, Buffer &buffer) {
+        buffer.name = text(one.name());
+        buffer.kind = checked<Kind>(one.kind(), static_cast<int>(Kind::Stash), "kind", &one);
+        buffer.dtype = checked<DType>(one.dtype(), 5, "type", &one);
+        buffer.shape = numbers(one.shape());
+        buffer.offset = one.offset();
+        buffer.bytes = one.bytes();
+        buffer.first = one.first();
+        buffer.last = one.last();
+        buffer.share = axis(one.share(), &one);
+        buffer.places = one.places();
+      });
+      table(to.instructions, from.instructions(),
+            [&](const fb::Instruction &one, Instruction &result) { instruction(one, result); });
+    });
+    if (const auto *schedule = in.schedule(); isReadable(schedule, 16))
+      for (const fb::Phase *phase : *schedule)
+        out.schedule.push_back({phase->program(), phase->times()});
   }
 
   void refuse(const void *where, const std::string &rule) {

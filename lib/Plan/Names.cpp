@@ -28,12 +28,14 @@ const char *plan::nameOf(DType type) {
 const char *plan::nameOf(Kind kind) {
   static const char *const names[] = {
       "parameter", "gradient",   "optimizer_state", "counter",    "hyperparameter", "input",
-      "output",    "activation", "working_copy",    "step_state", "window",         "cache"};
+      "output",    "activation", "working_copy",    "step_state", "window",         "cache",
+      "stash"};
   return names[static_cast<size_t>(kind)];
 }
 
 const char *plan::nameOf(Opcode opcode) {
-  static const char *const names[] = {"launch", "copy", "guard"};
+  static const char *const names[] = {"launch",         "copy",       "guard", "all_reduce",
+                                      "reduce_scatter", "all_gather", "send",  "receive"};
   return names[static_cast<size_t>(opcode)];
 }
 
@@ -42,10 +44,12 @@ const char *plan::nameOf(Init init) {
   return names[static_cast<size_t>(init)];
 }
 
+bool plan::isLocal(Opcode opcode) { return opcode <= Opcode::Guard; }
+
 bool plan::isPersistent(Kind kind) {
   return kind == Kind::Parameter || kind == Kind::OptimizerState || kind == Kind::Counter ||
          kind == Kind::Hyperparameter || kind == Kind::WorkingCopy || kind == Kind::StepState ||
-         kind == Kind::Window || kind == Kind::Cache;
+         kind == Kind::Window || kind == Kind::Cache || kind == Kind::Stash;
 }
 
 bool plan::isState(Kind kind) {
@@ -59,6 +63,7 @@ bool plan::isState(Kind kind) {
   case Kind::Hyperparameter:
   case Kind::Window:
   case Kind::Cache:
+  case Kind::Stash:
   case Kind::Input:
   case Kind::Output:
   case Kind::Activation:
@@ -68,9 +73,9 @@ bool plan::isState(Kind kind) {
   return false;
 }
 
-int64_t plan::findProgram(const Plan &plan, std::string_view name) {
-  for (size_t i = 0; i < plan.programs.size(); ++i)
-    if (plan.programs[i].name == name)
+int64_t plan::findProgram(const Role &role, std::string_view name) {
+  for (size_t i = 0; i < role.programs.size(); ++i)
+    if (role.programs[i].name == name)
       return static_cast<int64_t>(i);
   return -1;
 }

@@ -28,16 +28,16 @@ static void flatten(const nlohmann::json &value, const std::string &path, std::s
 }
 
 /// Bytes by kind: persistent buffers once, others by program, each byte once.
-static std::string printMemory(const Plan &plan) {
+static std::string printMemory(const Plan &whole, const Role &plan) {
   std::string out = "memory\n  arena " + std::to_string(plan.arenaBytes) + " bytes\n  workspace " +
-                    std::to_string(plan.workspaceBytes) + " bytes a thread\n";
+                    std::to_string(whole.workspaceBytes) + " bytes a thread\n";
   std::map<Kind, std::pair<uint64_t, uint64_t>> always;
   std::set<std::string> seen;
   for (const Program &program : plan.programs)
     for (const Buffer &buffer : program.buffers)
       if (isPersistent(buffer.kind) && seen.insert(buffer.name).second) {
         ++always[buffer.kind].first;
-        always[buffer.kind].second += buffer.bytes;
+        always[buffer.kind].second += extentOf(buffer);
       }
   auto line = [&](const std::string &name, std::pair<uint64_t, uint64_t> sum) {
     out += "  " + name + " " + std::to_string(sum.second) + " bytes in " +
@@ -58,7 +58,19 @@ static std::string printMemory(const Plan &plan) {
   return out;
 }
 
-static std::string printVariables(const Plan &plan) {
+/// " share data", " part of [131, 16] along tensor": what a rank has of it.
+static std::string ownership(const Variable &v) {
+  std::string out;
+  if (v.share != Axis::None)
+    out += std::string(" share ") + nameOf(v.share);
+  if (v.cut.axis != Axis::None)
+    out += " part of " + type(v.dtype, v.cut.logical) + " along " + nameOf(v.cut.axis);
+  if (v.places > 1)
+    out += " places " + std::to_string(v.places);
+  return out;
+}
+
+static std::string printVariables(const Role &plan) {
   std::string out = "variables\n";
   for (const Variable &v : plan.variables) {
     out += "  " + v.name + ": " + type(v.dtype, v.shape) + " " + nameOf(v.role) + " " +
@@ -67,12 +79,13 @@ static std::string printVariables(const Plan &plan) {
       out += "(" + printShortest(v.stddev) + ")";
     if (v.initializer == Init::Constant)
       out += "(" + printShortest(v.value) + ")";
-    out += v.decay ? " decay\n" : "\n";
+    out += v.decay ? " decay" : "";
+    out += ownership(v) + "\n";
   }
   return out;
 }
 
-static std::string printScalars(const Plan &plan) {
+static std::string printScalars(const Role &plan) {
   std::string out = "scalars\n";
   for (const Scalar &s : plan.scalars)
     out +=
@@ -104,7 +117,7 @@ static std::string printImages(const Plan &plan) {
   return out;
 }
 
-static std::string printSchedule(const Plan &plan) {
+static std::string printSchedule(const Role &plan) {
   std::string out;
   for (const Phase &phase : plan.schedule)
     out += (out.empty() ? "step " : ", ") + plan.programs[phase.program].name + " x " +
@@ -117,6 +130,8 @@ std::string plan::printProgram(const Plan &plan, const Program &program) {
   for (const Buffer &b : program.buffers) {
     out += "  buffer " + b.name + ": " + type(b.dtype, b.shape) + " " + nameOf(b.kind) + " at " +
            std::to_string(b.offset) + " bytes " + std::to_string(b.bytes);
+    out += b.share == Axis::None ? "" : std::string(" share ") + nameOf(b.share);
+    out += b.places > 1 ? " places " + std::to_string(b.places) : "";
     out += isPersistent(b.kind)
                ? " always\n"
                : " live " + std::to_string(b.first) + "-" + std::to_string(b.last) + "\n";
@@ -126,6 +141,13 @@ std::string plan::printProgram(const Plan &plan, const Program &program) {
     out += "  " + std::to_string(i) + " " + nameOf(instruction.opcode) + " ";
     if (instruction.opcode == Opcode::Launch)
       out += plan.kernels[instruction.kernel].name;
+    if (instruction.axis != Axis::None)
+      out += std::string(isLocal(instruction.opcode) ? " share " : "") + nameOf(instruction.axis);
+    if (instruction.block)
+      out += " block " + std::to_string(instruction.block);
+    if (instruction.opcode == Opcode::Send || instruction.opcode == Opcode::Receive)
+      out += "stage " + std::to_string(instruction.stage) + " channel " +
+             std::to_string(instruction.channel);
     out += "(";
     for (size_t k = 0; k < instruction.operands.size(); ++k) {
       const Operand &operand = instruction.operands[k];
@@ -136,6 +158,22 @@ std::string plan::printProgram(const Plan &plan, const Program &program) {
     out += ") \"" + instruction.label + "\"";
     out += (instruction.place.empty() ? "" : " from " + instruction.place) + "\n";
   }
+  return out;
+}
+
+/// A section that each role has.
+static std::string printRole(const Plan &plan, const Role &role, std::string_view section) {
+  if (section == "memory")
+    return printMemory(plan, role);
+  if (section == "variables")
+    return printVariables(role);
+  if (section == "scalars")
+    return printScalars(role);
+  if (section != "programs")
+    return "";
+  std::string out = printSchedule(role);
+  for (const Program &program : role.programs)
+    out += printProgram(plan, program);
   return out;
 }
 
@@ -151,21 +189,14 @@ std::string plan::printSection(const Plan &plan, std::string_view section) {
     flatten(*plan.manifest, "", out);
     return out;
   }
-  if (section == "memory")
-    return printMemory(plan);
-  if (section == "variables")
-    return printVariables(plan);
-  if (section == "scalars")
-    return printScalars(plan);
   if (section == "kernels")
     return printKernels(plan);
   if (section == "images")
     return printImages(plan);
-  if (section == "programs") {
-    std::string out = printSchedule(plan);
-    for (const Program &program : plan.programs)
-      out += printProgram(plan, program);
-    return out;
-  }
-  return section == "debug" ? plan.debug : "";
+  if (section == "debug")
+    return plan.debug;
+  std::string out = printRole(plan, plan, section);
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+    out += "stage " + std::to_string(stage) + "\n" + printRole(plan, plan.stages[stage], section);
+  return out;
 }

@@ -10,53 +10,80 @@ using namespace dsc::plan;
 
 template <typename To, typename From> static To as(From value) { return static_cast<To>(value); }
 
-static flatbuffers::Offset<fb::Program> build(flatbuffers::FlatBufferBuilder &builder,
-                                              const Program &program) {
-  std::vector<flatbuffers::Offset<fb::Buffer>> buffers;
+using Builder = flatbuffers::FlatBufferBuilder;
+template <typename T> using Offsets = std::vector<flatbuffers::Offset<T>>;
+
+static flatbuffers::Offset<fb::Program> build(Builder &builder, const Program &program) {
+  Offsets<fb::Buffer> buffers;
   for (const Buffer &b : program.buffers)
     buffers.push_back(fb::CreateBufferDirect(builder, b.name.c_str(), as<fb::BufferKind>(b.kind),
                                              as<fb::DType>(b.dtype), &b.shape, b.offset, b.bytes,
-                                             b.first, b.last));
-  std::vector<flatbuffers::Offset<fb::Instruction>> instructions;
+                                             b.first, b.last, as<fb::Axis>(b.share), b.places));
+  Offsets<fb::Instruction> instructions;
   for (const Instruction &i : program.instructions) {
     std::vector<fb::Operand> operands;
     for (const Operand &operand : i.operands)
       operands.emplace_back(operand.buffer, operand.offset);
     instructions.push_back(fb::CreateInstructionDirect(
-        builder, as<fb::Opcode>(i.opcode), i.kernel, &operands, i.label.c_str(), i.place.c_str()));
+        builder, as<fb::Opcode>(i.opcode), i.kernel, &operands, i.label.c_str(), i.place.c_str(),
+        as<fb::Axis>(i.axis), i.block, i.stage, i.channel));
   }
   return fb::CreateProgramDirect(builder, program.name.c_str(), &buffers, &instructions);
 }
 
+namespace {
+/// The tables of a role.
+struct Tables {
+  Offsets<fb::Variable> variables;
+  Offsets<fb::Scalar> scalars;
+  Offsets<fb::Program> programs;
+  std::vector<fb::Phase> schedule;
+
+  Tables(Builder &builder, const Role &role) {
+    for (const Variable &v : role.variables) {
+      bool cut = v.cut.axis != Axis::None;
+      std::vector<uint64_t> parts{v.cut.outer, v.cut.count, v.cut.inner};
+      variables.push_back(fb::CreateVariableDirect(
+          builder, v.name.c_str(), as<fb::BufferKind>(v.role), as<fb::DType>(v.dtype), &v.shape,
+          as<int8_t>(v.initializer), v.stddev, v.decay, v.value, as<fb::Axis>(v.share), v.places,
+          as<fb::Axis>(v.cut.axis), cut ? &v.cut.logical : nullptr, cut ? &parts : nullptr));
+    }
+    for (const Scalar &s : role.scalars)
+      scalars.push_back(fb::CreateScalarDirect(builder, s.path.c_str(), s.value, s.offset));
+    for (const Program &program : role.programs)
+      programs.push_back(build(builder, program));
+    for (const Phase &phase : role.schedule)
+      schedule.emplace_back(phase.program, phase.times);
+  }
+};
+} // namespace
+
 static std::string buildPrograms(const Plan &plan) {
-  flatbuffers::FlatBufferBuilder builder(1 << 16);
-  std::vector<flatbuffers::Offset<fb::Variable>> variables;
-  for (const Variable &v : plan.variables)
-    variables.push_back(fb::CreateVariableDirect(
-        builder, v.name.c_str(), as<fb::BufferKind>(v.role), as<fb::DType>(v.dtype), &v.shape,
-        as<int8_t>(v.initializer), v.stddev, v.decay, v.value));
-  std::vector<flatbuffers::Offset<fb::Scalar>> scalars;
-  for (const Scalar &s : plan.scalars)
-    scalars.push_back(fb::CreateScalarDirect(builder, s.path.c_str(), s.value, s.offset));
-  std::vector<flatbuffers::Offset<fb::Kernel>> kernels;
+  Builder builder(1 << 16);
+  Tables whole(builder, plan);
+  Offsets<fb::Kernel> kernels;
   for (const Kernel &k : plan.kernels)
     kernels.push_back(
         fb::CreateKernelDirect(builder, k.name.c_str(), &k.operands, k.items, k.workspace));
-  std::vector<flatbuffers::Offset<fb::Program>> programs;
-  for (const Program &program : plan.programs)
-    programs.push_back(build(builder, program));
-  std::vector<flatbuffers::Offset<fb::Image>> images;
+  Offsets<fb::Image> images;
   for (const KernelImage &image : plan.images) {
-    std::vector<flatbuffers::Offset<flatbuffers::String>> features;
+    Offsets<flatbuffers::String> features;
     for (const std::string &feature : image.features)
       features.push_back(builder.CreateString(feature));
     images.push_back(fb::CreateImageDirect(builder, image.isa.c_str(), &features));
   }
-  std::vector<fb::Phase> schedule;
-  for (const Phase &phase : plan.schedule)
-    schedule.emplace_back(phase.program, phase.times);
-  builder.Finish(fb::CreatePlanDirect(builder, &variables, &scalars, &kernels, &programs,
-                                      plan.arenaBytes, plan.workspaceBytes, &images, &schedule));
+  Offsets<fb::Stage> stages;
+  for (const Role &role : plan.stages) {
+    Tables tables(builder, role);
+    stages.push_back(fb::CreateStageDirect(builder, &tables.variables, &tables.scalars,
+                                           &tables.programs, role.arenaBytes, &tables.schedule));
+  }
+  fb::Layout layout(as<uint32_t>(plan.layout.data), as<uint32_t>(plan.layout.tensor),
+                    as<uint32_t>(plan.layout.pipeline), as<uint32_t>(plan.layout.context));
+  builder.Finish(fb::CreatePlanDirect(builder, &whole.variables, &whole.scalars, &kernels,
+                                      &whole.programs, plan.arenaBytes, plan.workspaceBytes,
+                                      &images, &whole.schedule, &stages,
+                                      plan.layout.ranks() > 1 ? &layout : nullptr));
   return {reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize()};
 }
 

@@ -87,21 +87,28 @@ private:
 
 class Verifier {
 public:
-  explicit Verifier(const Plan &plan) : plan(plan) {}
+  /// The tables of one role: the plan's own, or of a stage.
+  Verifier(const Plan &whole, const Role &plan) : whole(whole), plan(plan) {}
 
   std::optional<Violation> run() {
-    if (!plan.manifest->is_object())
-      return fail({Place::Plan}, "[manifest] the manifest is not a JSON object");
     if (plan.arenaBytes > largestArena)
       return fail({Place::Plan}, "[arena] an arena of " + number(plan.arenaBytes) +
                                      " bytes; at most " + number(largestArena));
-    if (plan.workspaceBytes > largestArena)
-      return fail({Place::Plan}, "[arena] a workspace of " + number(plan.workspaceBytes) +
+    if (variables() || scalars() || programs() || everyVariableLives() || schedule())
+      return std::move(violation);
+    return std::nullopt;
+  }
+
+  /// What all roles share.
+  std::optional<Violation> runShared() {
+    if (!whole.manifest->is_object())
+      return fail({Place::Plan}, "[manifest] the manifest is not a JSON object");
+    if (whole.workspaceBytes > largestArena)
+      return fail({Place::Plan}, "[arena] a workspace of " + number(whole.workspaceBytes) +
                                      " bytes; at most " + number(largestArena));
-    if (!isText(plan.debug, true))
+    if (!isText(whole.debug, true))
       return fail({Place::Plan}, "[text] the debug text is not UTF-8");
-    if (variables() || scalars() || kernels() || images() || programs() || everyVariableLives() ||
-        schedule())
+    if (layout() || kernels() || images())
       return std::move(violation);
     return std::nullopt;
   }
@@ -129,6 +136,21 @@ private:
     return false;
   }
 
+  bool layout() {
+    const Layout &grid = whole.layout;
+    constexpr int64_t most = 1 << 20;
+    for (Axis axis : {Axis::Data, Axis::Tensor, Axis::Pipeline, Axis::Context})
+      if (grid.size(axis) < 1 || grid.size(axis) > most)
+        return broken({Place::Plan}, std::string("[layout] ") + std::to_string(grid.size(axis)) +
+                                         " ranks along " + nameOf(axis) + ", expected 1 to 2^20");
+    bool many = grid.data > 1 || grid.tensor > 1 || grid.pipeline > 1 || grid.context > 1;
+    size_t stages = many ? static_cast<size_t>(grid.pipeline) : 0;
+    if (whole.stages.size() != stages)
+      return broken({Place::Plan}, "[layout] " + number(whole.stages.size()) +
+                                       " stages, expected " + number(stages));
+    return false;
+  }
+
   bool variables() {
     std::set<std::string> seen;
     for (size_t i = 0; i < plan.variables.size(); ++i) {
@@ -147,11 +169,38 @@ private:
           !std::isfinite(variable.value) || (variable.initializer != Init::Zeros && !floating))
         return broken(at, "[init] variable " + quote(variable.name) + " cannot be initialised as " +
                               nameOf(variable.initializer));
+      if (ownership(at, variable))
+        return true;
       variableOf[variable.name] = &variable;
     }
     for (size_t i = 0; i < plan.variables.size(); ++i)
       if (plan.variables[i].role == Kind::WorkingCopy && workingCopy(i))
         return true;
+    return false;
+  }
+
+  bool ownership(At at, const Variable &variable) {
+    std::string who = "variable " + quote(variable.name);
+    if (variable.places < 1 || variable.places > 1 << 20 ||
+        (variable.places > 1 && variable.role != Kind::Stash))
+      return broken(at, "[places] " + who + ", a " + nameOf(variable.role) + ", has " +
+                            number(variable.places) + " places");
+    if (variable.share != Axis::None && (variable.role == Kind::Stash || variable.shape.empty()))
+      return broken(at, "[share] " + who + " cannot be shared out");
+    const Cut &cut = variable.cut;
+    if (cut.axis == Axis::None)
+      return false;
+    std::optional<uint64_t> logical = bytesOf(variable.dtype, cut.logical);
+    uint64_t size = static_cast<uint64_t>(byteSize(variable.dtype));
+    uint64_t parts = static_cast<uint64_t>(whole.layout.size(cut.axis));
+    bool fits = logical && cut.outer && cut.count && cut.inner && cut.outer <= *logical &&
+                cut.count <= *logical && cut.inner <= *logical &&
+                cut.outer * cut.count <= *logical &&
+                cut.outer * cut.count * cut.inner * size == *logical;
+    if (!fits || cut.outer * ((cut.count + parts - 1) / parts) * cut.inner * size !=
+                     *bytesOf(variable.dtype, variable.shape))
+      return broken(at, "[cut] " + who + " is not one of " + number(parts) +
+                            " parts of its logical tensor");
     return false;
   }
 
@@ -195,30 +244,38 @@ private:
 
   bool kernels() {
     std::set<std::string> seen;
-    for (size_t i = 0; i < plan.kernels.size(); ++i) {
-      const Kernel &kernel = plan.kernels[i];
+    for (size_t i = 0; i < whole.kernels.size(); ++i) {
+      const Kernel &kernel = whole.kernels[i];
       At at{Place::Kernel, i};
       if (badName(at, "kernel", kernel.name, seen))
         return true;
       if (kernel.items < 1 || kernel.items > uint64_t{1} << 40)
         return broken(at, "[items] kernel " + quote(kernel.name) + " has " + number(kernel.items) +
                               " work items, expected 1 to 2^40");
-      if (kernel.workspace > plan.workspaceBytes)
+      if (kernel.workspace > whole.workspaceBytes)
         return broken(at, "[workspace] kernel " + quote(kernel.name) + " needs " +
                               number(kernel.workspace) + " bytes a thread, the plan has " +
-                              number(plan.workspaceBytes));
+                              number(whole.workspaceBytes));
       for (uint64_t bytes : kernel.operands)
-        if (bytes > plan.arenaBytes)
+        if (bytes > largestArenaOf(whole))
           return broken(at, "[operand] kernel " + quote(kernel.name) + " has an operand of " +
-                                number(bytes) + " bytes, the arena has " + number(plan.arenaBytes));
+                                number(bytes) + " bytes, the arena has " +
+                                number(largestArenaOf(whole)));
     }
     return false;
   }
 
+  static uint64_t largestArenaOf(const Plan &plan) {
+    uint64_t most = plan.arenaBytes;
+    for (const Role &stage : plan.stages)
+      most = std::max(most, stage.arenaBytes);
+    return most;
+  }
+
   bool images() {
     std::set<std::string> seen;
-    for (size_t i = 0; i < plan.images.size(); ++i) {
-      const KernelImage &image = plan.images[i];
+    for (size_t i = 0; i < whole.images.size(); ++i) {
+      const KernelImage &image = whole.images[i];
       At at{Place::Image, i};
       if (badName(at, "kernel image", image.isa, seen))
         return true;
@@ -232,14 +289,14 @@ private:
       if (const char *problem = elfProblem(image.elf))
         return broken(at, "[elf] the kernels of " + quote(image.isa) + ": " + problem);
     }
-    if (plan.programs.empty())
-      return broken({Place::Plan}, "[program] there is no program");
-    if (!plan.kernels.empty() && plan.images.empty())
+    if (!whole.kernels.empty() && whole.images.empty())
       return broken({Place::Plan}, "[elf] there are kernels but no code for any instruction set");
     return false;
   }
 
   bool programs() {
+    if (plan.programs.empty())
+      return broken({Place::Plan}, "[program] there is no program");
     // Persistent buffers first: no program may touch those of another.
     std::set<std::string> seen;
     for (size_t p = 0; p < plan.programs.size(); ++p) {
@@ -267,13 +324,21 @@ private:
     if (!bytes)
       return broken(at,
                     "[shape] " + who + ": a dimension is not positive or the product is too large");
+    if (buffer.places < 1 || buffer.places > 1 << 20 || strideOf(buffer) < buffer.bytes ||
+        strideOf(buffer) > largestArena / buffer.places)
+      return broken(at, "[places] " + who + " has " + number(buffer.places) + " places");
+    if (buffer.share != Axis::None) {
+      uint64_t size = static_cast<uint64_t>(byteSize(buffer.dtype));
+      bytes = size * largestShare(*bytes / size, shareBlock,
+                                  static_cast<uint64_t>(whole.layout.size(buffer.share)));
+    }
     if (*bytes != buffer.bytes)
       return broken(at, "[shape] " + who + " has " + number(buffer.bytes) +
                             " bytes, its shape and type need " + number(*bytes));
     if (buffer.offset % alignment)
       return broken(at, "[align] " + who + " at " + number(buffer.offset) + " is not aligned to " +
                             number(alignment));
-    if (buffer.offset > plan.arenaBytes || buffer.bytes > plan.arenaBytes - buffer.offset)
+    if (buffer.offset > plan.arenaBytes || extentOf(buffer) > plan.arenaBytes - buffer.offset)
       return broken(at, "[arena] " + who + " with " + number(buffer.bytes) + " bytes at " +
                             number(buffer.offset) + " is outside the arena of " +
                             number(plan.arenaBytes) + " bytes");
@@ -281,12 +346,16 @@ private:
       return broken(at, "[live] " + who + " lives from instruction " + number(buffer.first) +
                             " to " + number(buffer.last) + " of " +
                             number(program.instructions.size()));
-    if (!isPersistent(buffer.kind))
+    if (!isPersistent(buffer.kind)) {
+      if (buffer.share != Axis::None || buffer.places != 1)
+        return broken(at, "[share] " + who + " does not live always: no share, one place");
       return false;
+    }
     if (buffer.kind != Kind::Hyperparameter) {
       auto variable = variableOf.find(buffer.name);
       if (variable == variableOf.end() || variable->second->role != buffer.kind ||
-          variable->second->dtype != buffer.dtype || variable->second->shape != buffer.shape)
+          variable->second->dtype != buffer.dtype || variable->second->shape != buffer.shape ||
+          variable->second->share != buffer.share || variable->second->places != buffer.places)
         return broken(at, "[variable] " + who + " is a " + nameOf(buffer.kind) +
                               " but no variable has that name, role, type and shape");
     } else if (buffer.dtype != DType::F64 || buffer.bytes != 8) {
@@ -301,7 +370,7 @@ private:
       return broken(at, "[persistent] " + who + " at " + range(buffer.offset, buffer.bytes) +
                             " is at " + range(known.offset, known.bytes) + " elsewhere");
     if (isNew && buffer.kind != Kind::Cache)
-      if (const std::string *other = persistent.add(buffer.offset, buffer.bytes, place->first))
+      if (const std::string *other = persistent.add(buffer.offset, extentOf(buffer), place->first))
         return broken(at, "[overlap] " + who + " at " + range(buffer.offset, buffer.bytes) +
                               " shares bytes with " + quote(*other) + ", which lives always");
     return false;
@@ -356,6 +425,17 @@ private:
         if (++guards > 1)
           return broken(at, "[guard] " + who + " is a second guard");
         break;
+      case Opcode::AllReduce:
+      case Opcode::ReduceScatter:
+      case Opcode::AllGather:
+        if (collective(at, who, program, instruction))
+          return true;
+        break;
+      case Opcode::Send:
+      case Opcode::Receive:
+        if (message(at, who, program, instruction))
+          return true;
+        break;
       }
     }
     return false;
@@ -363,10 +443,10 @@ private:
 
   bool launch(At at, const std::string &who, const Program &program,
               const Instruction &instruction) {
-    if (instruction.kernel >= plan.kernels.size())
+    if (instruction.kernel >= whole.kernels.size())
       return broken(at, "[kernel] " + who + " runs kernel " + number(instruction.kernel) + " of " +
-                            number(plan.kernels.size()));
-    const Kernel &kernel = plan.kernels[instruction.kernel];
+                            number(whole.kernels.size()));
+    const Kernel &kernel = whole.kernels[instruction.kernel];
     if (instruction.operands.size() != kernel.operands.size())
       return broken(at, "[operand] " + who + " has " + number(instruction.operands.size()) +
                             " operands, kernel " + quote(kernel.name) + " takes " +
@@ -374,6 +454,11 @@ private:
     for (size_t k = 0; k < kernel.operands.size(); ++k) {
       const Operand &operand = instruction.operands[k];
       const Buffer &buffer = program.buffers[operand.buffer];
+      if (buffer.share != Axis::None) {
+        if (sharedOperand(at, who, instruction, k, buffer, kernel))
+          return true;
+        continue;
+      }
       if (buffer.bytes - operand.offset < kernel.operands[k])
         return broken(at, "[operand] " + who + ": operand " + number(k) + " has " +
                               number(buffer.bytes - operand.offset) + " bytes, kernel " +
@@ -382,13 +467,70 @@ private:
     return false;
   }
 
+  /// A kernel that runs its share of the items, each a block of elements, touches its share of the
+  /// operand alone.
+  bool sharedOperand(At at, const std::string &who, const Instruction &instruction, size_t k,
+                     const Buffer &buffer, const Kernel &kernel) {
+    uint64_t whole = *bytesOf(buffer.dtype, buffer.shape);
+    uint64_t elements = whole / static_cast<uint64_t>(byteSize(buffer.dtype));
+    if (instruction.axis == buffer.share && instruction.operands[k].offset == 0 &&
+        kernel.operands[k] == whole && kernel.items == (elements + shareBlock - 1) / shareBlock)
+      return false;
+    return broken(at, "[share] " + who + " uses " + quote(buffer.name) + ", of which a rank has " +
+                          "its share along " + nameOf(buffer.share) +
+                          ", but does not run that share of " + quote(kernel.name));
+  }
+
+  bool collective(At at, const std::string &who, const Program &program,
+                  const Instruction &instruction) {
+    std::string kind = std::string("[collective] ") + who + ", " + nameOf(instruction.opcode);
+    if (instruction.axis == Axis::None || whole.layout.size(instruction.axis) < 2)
+      return broken(at,
+                    kind + ", is along " + nameOf(instruction.axis) + ", where there is one rank");
+    if (instruction.operands.empty() ||
+        (instruction.opcode == Opcode::AllReduce) != (instruction.block == 0))
+      return broken(at, kind + ", has " + number(instruction.operands.size()) +
+                            " buffers and blocks of " + number(instruction.block) + " elements");
+    std::set<uint32_t> seen;
+    for (const Operand &operand : instruction.operands) {
+      const Buffer &buffer = program.buffers[operand.buffer];
+      if (operand.offset || buffer.dtype == DType::I32 || buffer.dtype == DType::I8 ||
+          buffer.share != Axis::None || !seen.insert(operand.buffer).second)
+        return broken(at, kind + ", needs whole buffers of floating type, each once, found " +
+                              quote(buffer.name));
+    }
+    return false;
+  }
+
+  bool message(At at, const std::string &who, const Program &program,
+               const Instruction &instruction) {
+    std::string kind = std::string("[message] ") + who + ", " + nameOf(instruction.opcode);
+    if (instruction.stage >= whole.stages.size())
+      return broken(at, kind + ", names stage " + number(instruction.stage) + " of " +
+                            number(whole.stages.size()));
+    if (instruction.operands.size() != 1 || instruction.operands[0].offset ||
+        program.buffers[instruction.operands[0].buffer].share != Axis::None)
+      return broken(at, kind + ", needs one whole buffer");
+    return false;
+  }
+
   bool copy(At at, const std::string &who, const Program &program, const Instruction &instruction) {
     if (instruction.operands.size() != 2)
       return broken(at, "[copy] " + who + " has " + number(instruction.operands.size()) +
                             " operands, a copy has 2");
     const Operand &from = instruction.operands[0], &to = instruction.operands[1];
-    uint64_t fromBytes = program.buffers[from.buffer].bytes - from.offset;
-    uint64_t toBytes = program.buffers[to.buffer].bytes - to.offset;
+    const Buffer &source = program.buffers[from.buffer], &target = program.buffers[to.buffer];
+    bool shared = source.share != Axis::None || target.share != Axis::None;
+    if (shared || instruction.axis != Axis::None) {
+      // Elements of this rank's share, wherever each side keeps them.
+      bool good = instruction.axis != Axis::None && source.dtype == target.dtype &&
+                  source.shape == target.shape && !from.offset && !to.offset &&
+                  from.buffer != to.buffer &&
+                  (source.share == Axis::None || source.share == instruction.axis) &&
+                  (target.share == Axis::None || target.share == instruction.axis);
+      return !good && broken(at, "[share] " + who + " copies a share between buffers that differ");
+    }
+    uint64_t fromBytes = source.bytes - from.offset, toBytes = target.bytes - to.offset;
     if (from.buffer == to.buffer || fromBytes != toBytes)
       return broken(at, "[copy] " + who + " copies " + number(fromBytes) + " bytes to " +
                             number(toBytes) + ", or within one buffer");
@@ -466,7 +608,8 @@ private:
     uint64_t offset, bytes;
     Kind kind;
   };
-  const Plan &plan;
+  const Plan &whole;
+  const Role &plan;
   std::optional<Violation> violation;
   std::map<std::string, const Variable *> variableOf;
   std::map<std::string, Location> places; ///< of persistent buffers
@@ -475,7 +618,19 @@ private:
 
 } // namespace
 
-std::optional<Violation> plan::findViolation(const Plan &plan) { return Verifier(plan).run(); }
+std::optional<Violation> plan::findViolation(const Plan &plan) {
+  if (auto violation = Verifier(plan, plan).runShared())
+    return violation;
+  if (auto violation = Verifier(plan, plan).run())
+    return violation;
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+    if (auto violation = Verifier(plan, plan.stages[stage]).run()) {
+      violation->stage = static_cast<int64_t>(stage);
+      violation->rule += ", stage " + number(stage);
+      return violation;
+    }
+  return findRankViolation(plan);
+}
 
 Status plan::verify(const Plan &plan) {
   std::optional<Violation> violation = findViolation(plan);

@@ -15,9 +15,12 @@ struct Violation {
   size_t index = 0;   ///< of the variable, scalar, kernel, program or image
   size_t element = 0; ///< of the buffer or instruction in its program
   std::string rule;   ///< with names and numbers
+  int64_t stage = -1; ///< whose tables these are; -1: the plan's own
 };
 
 std::optional<Violation> findViolation(const Plan &plan);
+/// The first place where ranks of different stages do not meet. Every role was found good.
+std::optional<Violation> findRankViolation(const Plan &plan);
 
 /// UTF-8 without overlong forms, surrogates or, unless `multiline`, control characters.
 bool isText(std::string_view bytes, bool multiline = false);

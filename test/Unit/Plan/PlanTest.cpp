@@ -255,7 +255,7 @@ TEST(PlanRules, Instructions) {
   expectRule("[text]", [&](Plan &p) { at(p, 0).label = "\xff"; });
   expectRule("[text]", [&](Plan &p) { at(p, 0).label = "\x1b[2J"; });
   expectRule("[text]", [&](Plan &p) { at(p, 0).place = "a\nb"; });
-  expectRule("[enum]", [&](Plan &p) { at(p, 0).opcode = static_cast<Opcode>(7); });
+  expectRule("[enum]", [&](Plan &p) { at(p, 0).opcode = static_cast<Opcode>(8); });
 }
 
 TEST(PlanRules, Schedule) {
