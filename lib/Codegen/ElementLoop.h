@@ -3,11 +3,13 @@
 #define DSC_LIB_CODEGEN_ELEMENTLOOP_H
 
 #include "KernelBuilder.h"
+#include "dsc/Support/Layout.h"
 
 namespace dsc {
 
-/// Elements of a work item of an element-wise kernel: 16 KiB of f32.
-constexpr int64_t elementBlock = 4096;
+/// Elements of a work item of an element-wise kernel: those of a block of a share, so that a rank's
+/// share of the items is its share of the elements.
+constexpr int64_t elementBlock = shareBlock;
 /// Columns of a work item of a kernel that adds up rows: one cache line of f32. A thread's columns
 /// are walked together, so it reads long runs of each row.
 constexpr int64_t columnBlock = 16;

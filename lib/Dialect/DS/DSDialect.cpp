@@ -14,6 +14,9 @@ void DSDialect::initialize() {
 #include "dsc/Dialect/DS/Ops/Attention.cpp.inc"
       ,
 #define GET_OP_LIST
+#include "dsc/Dialect/DS/Ops/Communication.cpp.inc"
+      ,
+#define GET_OP_LIST
 #include "dsc/Dialect/DS/Ops/Dropout.cpp.inc"
       ,
 #define GET_OP_LIST

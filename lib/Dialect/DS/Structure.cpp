@@ -13,7 +13,8 @@ void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name
                        RankedTensorType type, Role role, double start) {
   build(builder, state, builder.getStringAttr(name), type, role,
         start == 0 ? Initializer::Zeros : Initializer::Constant, llvm::APFloat(0.0),
-        /*decay=*/false, /*frozen=*/false, /*group=*/-1, llvm::APFloat(start));
+        /*decay=*/false, /*frozen=*/false, /*group=*/-1, llvm::APFloat(start), AxisAttr(),
+        AxisAttr(), DenseI64ArrayAttr(), DenseI64ArrayAttr(), /*places=*/1);
 }
 
 LogicalResult VariableOp::verify() {
@@ -38,6 +39,24 @@ LogicalResult VariableOp::verify() {
            << stringifyInitializer(getInitializer()) << ", found " << value;
   if (!cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError("V3: the shape must be static, found ") << getType();
+  if (getPlaces() < 1 || (getPlaces() > 1 && getRole() != Role::Stash))
+    return emitOpError("V5: places must be positive, and 1 for a ")
+           << stringifyRole(getRole()) << ", found " << getPlaces();
+  bool cut = getCut().has_value();
+  if (cut != getCutAxis().has_value() || cut != getLogical().has_value())
+    return emitOpError("V6: cut_axis, logical and cut come together");
+  if (cut) {
+    ArrayRef<int64_t> parts = getCutAttr(), shape = getLogicalAttr();
+    int64_t whole = 1, product = 1;
+    for (int64_t size : shape)
+      whole *= size;
+    for (int64_t size : parts)
+      product *= size;
+    if (parts.size() != 3 || llvm::any_of(parts, [](int64_t size) { return size < 1; }) ||
+        whole != product)
+      return emitOpError("V6: cut must be three positive numbers whose product is that of logical, ")
+             << whole;
+  }
   return success();
 }
 

@@ -1,9 +1,12 @@
 //===- PlanDialect.cpp - registration and verifiers of the plan dialect ----===//
 #include "dsc/Dialect/Plan/PlanDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace dsc;
 using namespace dsc::plan;
 
 #include "dsc/Dialect/Plan/PlanDialect.cpp.inc"
@@ -18,6 +21,28 @@ void PlanDialect::initialize() {
 
 int64_t dsc::plan::byteSize(ShapedType type) {
   return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+dsc::Layout dsc::plan::layoutOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto sizes = module ? module->getAttrOfType<DenseI64ArrayAttr>(kLayoutAttr) : DenseI64ArrayAttr();
+  return sizes && sizes.size() == 4 ? Layout{sizes[0], sizes[1], sizes[2], sizes[3]} : Layout();
+}
+
+int64_t dsc::plan::localBytes(BufferOp buffer) {
+  auto type = cast<MemRefType>(buffer.getBuffer().getType());
+  if (!buffer.getShare())
+    return byteSize(type);
+  int64_t ranks = layoutOf(buffer).size(Axis(uint32_t(*buffer.getShare())));
+  return int64_t(largestShare(type.getNumElements(), shareBlock, ranks)) *
+         ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+int64_t dsc::plan::extentOf(BufferOp buffer) {
+  int64_t bytes = localBytes(buffer), places = buffer.getPlaces();
+  return places > 1 ? int64_t(llvm::alignTo(bytes, 64)) * places : bytes;
 }
 
 BufferPlace dsc::plan::locate(Value memref) {
@@ -134,6 +159,16 @@ LogicalResult CopyOp::verify() {
   int64_t to = byteSize(cast<MemRefType>(getTarget().getType()));
   if (from != to)
     return emitOpError() << "Y1: " << from << " bytes to " << to << " bytes";
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (getOperands().empty())
+    return emitOpError("N1: there is no buffer");
+  bool blocks = getKind() != CollectiveKind::AllReduce;
+  if (getBlock() < 0 || blocks != (getBlock() > 0))
+    return emitOpError("N1: block must be positive, and absent for all_reduce, found ")
+           << getBlock();
   return success();
 }
 

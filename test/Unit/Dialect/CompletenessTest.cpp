@@ -16,9 +16,10 @@ using namespace dsc;
 namespace {
 /// Ops that hold the program together and compute nothing: interpreter and ds-to-plan handle them
 /// by kind.
-const char *const structural[] = {"ds.variable", "ds.hyperparameter", "ds.read",
-                                  "ds.assign",   "ds.block",          "ds.yield",
-                                  "ds.report",   "ds.guard",          "ds.schedule"};
+const char *const structural[] = {
+    "ds.variable",       "ds.hyperparameter", "ds.read",  "ds.assign",   "ds.block",
+    "ds.yield",          "ds.report",         "ds.guard", "ds.schedule", "ds.all_reduce",
+    "ds.reduce_scatter", "ds.all_gather",     "ds.send",  "ds.receive"};
 
 /// What is asked of each op; a test takes one answer away.
 struct Registries {

@@ -16,6 +16,8 @@
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Attention.h.inc"
 #define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Communication.h.inc"
+#define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Dropout.h.inc"
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Elementwise.h.inc"
@@ -35,6 +37,10 @@
 #include "dsc/Dialect/DS/Ops/Structure.h.inc"
 
 namespace dsc::ds {
+
+/// On an op of an update: a rank runs its share of the work along this axis (ds::AxisAttr) and has
+/// its own blocks of the results alone.
+inline constexpr llvm::StringLiteral kShareAttr = "ds.share";
 
 /// True for what only an applied update may change: the guard stands before every such assignment.
 inline bool movesWithUpdates(Role role) {

@@ -43,7 +43,17 @@ def DS_Role : I32EnumAttr<"Role", "what a variable is for", [
     I32EnumAttrCase<"WorkingCopy", 3, "working_copy">,
     I32EnumAttrCase<"StepState", 4, "step_state">,
     I32EnumAttrCase<"Window", 5, "window">,
-    I32EnumAttrCase<"Cache", 6, "cache">]> {
+    I32EnumAttrCase<"Cache", 6, "cache">,
+    I32EnumAttrCase<"Stash", 7, "stash">]> {
+  let cppNamespace = "::dsc::ds";
+}
+
+def DS_Axis : I32EnumAttr<"Axis", "an axis of the device grid", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Data", 1, "data">,
+    I32EnumAttrCase<"Tensor", 2, "tensor">,
+    I32EnumAttrCase<"Pipeline", 3, "pipeline">,
+    I32EnumAttrCase<"Context", 4, "context">]> {
   let cppNamespace = "::dsc::ds";
 }
 

@@ -12,5 +12,6 @@ include "dsc/Dialect/DS/Ops/Embedding.td"
 include "dsc/Dialect/DS/Ops/Loss.td"
 include "dsc/Dialect/DS/Ops/Scalar.td"
 include "dsc/Dialect/DS/Ops/Optimizer.td"
+include "dsc/Dialect/DS/Ops/Communication.td"
 
 #endif // DSC_DIALECT_DS_OPS

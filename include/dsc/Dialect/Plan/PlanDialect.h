@@ -2,6 +2,7 @@
 #ifndef DSC_DIALECT_PLAN_PLANDIALECT_H
 #define DSC_DIALECT_PLAN_PLANDIALECT_H
 
+#include "dsc/Support/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -23,7 +24,8 @@ int64_t byteSize(mlir::ShapedType type);
 /// may hold anything else while other programs run.
 inline bool livesAcrossPrograms(BufferKind kind) {
   return kind <= BufferKind::Hyperparameter || kind == BufferKind::WorkingCopy ||
-         kind == BufferKind::StepState || kind == BufferKind::Window || kind == BufferKind::Cache;
+         kind == BufferKind::StepState || kind == BufferKind::Window || kind == BufferKind::Cache ||
+         kind == BufferKind::Stash;
 }
 
 /// True for variables that only an applied update changes: nothing is written to them before the
@@ -32,6 +34,17 @@ inline bool movesWithUpdates(BufferKind kind) {
   return kind == BufferKind::Parameter || kind == BufferKind::OptimizerState ||
          kind == BufferKind::Counter || kind == BufferKind::WorkingCopy;
 }
+
+/// On a module whose programs are those of one of many ranks: sizes of the grid along data, tensor,
+/// pipeline and context (DenseI64ArrayAttr).
+inline constexpr llvm::StringLiteral kLayoutAttr = "ds.layout";
+/// The grid of the module that `op` stands in; one rank where it has none.
+Layout layoutOf(mlir::Operation *op);
+
+/// Bytes of one place of a buffer: those of the largest share where it is shared out.
+int64_t localBytes(BufferOp buffer);
+/// Bytes of all its places.
+int64_t extentOf(BufferOp buffer);
 
 /// Where an operand lies: a buffer and bytes from its start, through any number of views.
 struct BufferPlace {

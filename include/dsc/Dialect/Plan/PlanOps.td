@@ -32,7 +32,24 @@ def Plan_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
     I32EnumAttrCase<"WorkingCopy", 8, "working_copy">,
     I32EnumAttrCase<"StepState", 9, "step_state">,
     I32EnumAttrCase<"Window", 10, "window">,
-    I32EnumAttrCase<"Cache", 11, "cache">]> {
+    I32EnumAttrCase<"Cache", 11, "cache">,
+    I32EnumAttrCase<"Stash", 12, "stash">]> {
+  let cppNamespace = "::dsc::plan";
+}
+
+def Plan_Axis : I32EnumAttr<"GridAxis", "an axis of the device grid", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Data", 1, "data">,
+    I32EnumAttrCase<"Tensor", 2, "tensor">,
+    I32EnumAttrCase<"Pipeline", 3, "pipeline">,
+    I32EnumAttrCase<"Context", 4, "context">]> {
+  let cppNamespace = "::dsc::plan";
+}
+
+def Plan_Collective : I32EnumAttr<"CollectiveKind", "what a group of ranks does together", [
+    I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
+    I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
+    I32EnumAttrCase<"AllGather", 2, "all_gather">]> {
   let cppNamespace = "::dsc::plan";
 }
 
@@ -82,14 +99,16 @@ def Plan_BufferOp : Plan_Op<"buffer", [DeclareOpInterfaceMethods<OpAsmOpInterfac
   let summary = "A run of bytes with a shape";
   let description = [{
     Row-major, without gaps. `offset`, in bytes from the start of the arena, is absent until
-    `plan-assign-memory`. Buffers of the same `label` and of a kind up to `hyperparameter`, `step_state` or
-    `window` are the same bytes in all programs.
+    `plan-assign-memory`. Buffers of the same `label` and of a kind up to `hyperparameter`, `step_state`,
+    `window` or `stash` are the same bytes in all programs. With a `share` the buffer holds this rank's blocks of 1,024
+    elements alone; a `stash` has `places` of them, one behind the other.
 
     Constraints:
     - B1: the shape is static and the layout the plain one.
     - B2: `offset` is a multiple of 64, not negative.
   }];
-  let arguments = (ins StrAttr:$label, Plan_BufferKind:$kind, OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins StrAttr:$label, Plan_BufferKind:$kind, OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<Plan_Axis>:$share, DefaultValuedAttr<I64Attr, "1">:$places);
   let results = (outs AnyMemRef:$buffer);
   let assemblyFormat = "$label $kind (`at` $offset^)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
@@ -111,12 +130,13 @@ def Plan_LaunchOp : Plan_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let summary = "Runs a kernel on buffers, all its work items, on all threads";
   let description = [{
     `label` names the layer and the op for messages and traces. Every thread has finished before the next
-    instruction starts.
+    instruction starts. With a `share` along an axis of N ranks, rank r runs items [I r / N, I (r + 1) / N).
 
     Constraints:
     - X1: `kernel` names a `plan.kernel` with as many arguments as there are operands, of the same shapes.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$operands, StrAttr:$label);
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$operands, StrAttr:$label,
+                       OptionalAttr<Plan_Axis>:$share);
   let assemblyFormat = "$kernel `(` $operands `)` $label attr-dict `:` type($operands)";
 }
 
@@ -126,9 +146,42 @@ def Plan_CopyOp : Plan_Op<"copy"> {
     Constraints:
     - Y1: both sides have as many bytes.
   }];
-  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target, OptionalAttr<Plan_Axis>:$share);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `to` type($target)";
   let hasVerifier = 1;
+}
+
+def Plan_CollectiveOp : Plan_Op<"collective"> {
+  let summary = "A group of ranks sums or gathers buffers in place, all as one message";
+  let description = [{
+    The group is the ranks that differ in their coordinate along `axis` alone. `block` is the number of elements in
+    a block of a share, 0 for `all_reduce`. See `ds.all_reduce`, `ds.reduce_scatter`, `ds.all_gather`.
+
+    Constraints:
+    - N1: there is at least one buffer; `block` is positive but for `all_reduce`.
+  }];
+  let arguments = (ins Plan_Collective:$kind, Plan_Axis:$axis, Variadic<AnyMemRef>:$operands, StrAttr:$label,
+                       DefaultValuedAttr<I64Attr, "0">:$block);
+  let assemblyFormat = "$kind $axis `(` $operands `)` $label attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+}
+
+def Plan_SendOp : Plan_Op<"send"> {
+  let summary = "Gives a buffer's bytes to the rank of another stage: see ds.send";
+  let description = [{
+    The bytes must stay until the micro-batch's place is used again.
+  }];
+  let arguments = (ins AnyMemRef:$source, I64Attr:$stage, I64Attr:$channel, StrAttr:$label);
+  let assemblyFormat = "$source `to` $stage `channel` $channel $label attr-dict `:` type($source)";
+}
+
+def Plan_ReceiveOp : Plan_Op<"receive"> {
+  let summary = "Takes a buffer's bytes from the rank of another stage: see ds.receive";
+  let description = [{
+    Ends when they are there.
+  }];
+  let arguments = (ins AnyMemRef:$target, I64Attr:$stage, I64Attr:$channel, StrAttr:$label);
+  let assemblyFormat = "$target `from` $stage `channel` $channel $label attr-dict `:` type($target)";
 }
 
 def Plan_GuardOp : Plan_Op<"guard"> {

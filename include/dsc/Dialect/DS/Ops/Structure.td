@@ -15,7 +15,8 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
     assigned after the guard; `step_state` (loss scale, number of steps) with every step, skipped or not;
     `window` (sums of gradients, the count) within a step, from program to program, and means nothing after it;
     `cache` (keys and values of generation) from program to program among those that use it: all others may have
-    their bytes.
+    their bytes; `stash` from the forward to the backward program of a pipeline stage, once for each of the `places`
+    micro-batches that are in flight.
     `decay` marks members of the weight-decay group. A `frozen` parameter is never changed: it gets no gradient and
     no optimizer state. `group` is the index of the entry of `train.param_groups` whose learning rate and decay
     hold, -1 for none. `stddev` belongs to the `normal` initialiser:
@@ -23,6 +24,11 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
 
     Parameters are created by `ds-import`, optimizer state and the counter by `ds-insert-optimizer`; each becomes
     a buffer of the same name in every program of the plan.
+
+    In the module of a pipeline stage a variable is what one rank holds. With a `share` a rank has its own blocks of 1,024
+    elements of it alone (ZeRO), while the type stays whole. With `cut_axis` the type is the rank's part of a
+    tensor of shape `logical`: seen as `cut` = [outer, count, inner], row-major, part r of N has the
+    indices [r c, r c + c) of the middle dimension with c = ceil(count / N), the last part padded with zeros.
 
     Example:
 
@@ -34,11 +40,16 @@ def DS_VariableOp : DS_Op<"variable", [Symbol]> {
     - V2: only parameters may be in the decay group, frozen or in a group.
     - V3: the type has a static shape.
     - V4: a frozen parameter is not in the decay group.
+    - V5: `places` is positive, and 1 unless the role is `stash`.
+    - V6: `cut_axis`, `logical` and `cut` come together; `cut` has three positive numbers, whose product is that of
+      `logical`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, DS_Role:$role,
                        DS_Initializer:$initializer, DefaultValuedAttr<F64Attr, "0.0">:$stddev,
                        UnitAttr:$decay, UnitAttr:$frozen, DefaultValuedAttr<SI64Attr, "-1">:$group,
-                       DefaultValuedAttr<F64Attr, "0.0">:$value);
+                       DefaultValuedAttr<F64Attr, "0.0">:$value, OptionalAttr<DS_Axis>:$share,
+                       OptionalAttr<DS_Axis>:$cut_axis, OptionalAttr<DenseI64ArrayAttr>:$logical,
+                       OptionalAttr<DenseI64ArrayAttr>:$cut, DefaultValuedAttr<I64Attr, "1">:$places);
   let builders = [
     // State of the training loop: every element starts as `start`.
     OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type, "Role":$role,
