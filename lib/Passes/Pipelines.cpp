@@ -46,7 +46,10 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
   }
   options.consecutiveHysteresis = spec.train.scaling.consecutive;
   options.initialLossScale = spec.train.scaling.initial;
-  options.microBatches = spec.train.batch / spec.train.microBatch;
+  const Layout &layout = spec.parallel.layout;
+  options.microBatches = spec.train.batch / (spec.train.microBatch * layout.data);
+  options.ranks = layout.ranks() > 1;
+  options.apart = layout.pipeline > 1;
   options.layoutIndependent = spec.train.reproducible == Reproducible::Layout;
   options.decoupled = spec.train.decoupledDecay;
   options.nesterov = spec.train.nesterov;
@@ -56,11 +59,13 @@ void dsc::buildImportPipeline(OpPassManager &passes) { passes.addPass(createDsVe
 
 void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &options) {
   DsDifferentiateOptions differentiation;
-  differentiation.apart = options.layoutIndependent;
+  differentiation.apart = options.layoutIndependent || options.apart;
   passes.addPass(createDsDifferentiate(differentiation));
   DsAccumulateGradientsOptions accumulation;
   accumulation.microBatches = options.microBatches;
   accumulation.tree = options.layoutIndependent;
+  accumulation.apart = options.apart;
+  accumulation.always = options.ranks;
   passes.addPass(createDsAccumulateGradients(accumulation));
   passes.addPass(createDsClipGradients());
   DsInsertOptimizerOptions optimizer;
@@ -101,6 +106,29 @@ void dsc::buildPrecisionPipeline(OpPassManager &passes, const PrecisionOptions &
   passes.addPass(createDsVerifyPrecision());
 }
 
+void dsc::setParallelOptions(const Spec &spec, ParallelOptions &options) {
+  const ParallelSpec &parallel = spec.parallel;
+  options.data = parallel.layout.data;
+  options.tensor = parallel.layout.tensor;
+  options.pipeline = parallel.layout.pipeline;
+  options.context = parallel.layout.context;
+  options.zero = parallel.zeroStage;
+  options.bucketBytes = parallel.bucketBytes;
+}
+
+void dsc::buildParallelPipeline(OpPassManager &passes, const ParallelOptions &options) {
+  if (options.ranks() < 2)
+    return;
+  DsReduceGradientsOptions reduction;
+  reduction.ranks = options.data;
+  reduction.zero = options.zero;
+  reduction.bucketBytes = options.bucketBytes;
+  passes.addPass(createDsReduceGradients(reduction));
+  DsSplitStagesOptions split;
+  split.layout = {options.data, options.tensor, options.pipeline, options.context};
+  passes.addPass(createDsSplitStages(split));
+}
+
 void LoweringOptions::setRecompute(const RecomputeChoice &choice) {
   for (const std::string &label : choice.full)
     recomputeFull.push_back(label);
@@ -134,6 +162,8 @@ void dsc::registerPipelines() {
                                             buildTrainingPipeline);
   PassPipelineRegistration<PrecisionOptions>(
       "ds-precision", "Precision phase: f32 to mixed precision", buildPrecisionPipeline);
+  PassPipelineRegistration<ParallelOptions>(
+      "ds-parallel", "Parallel phase: one device to many ranks", buildParallelPipeline);
   PassPipelineRegistration<LoweringOptions>("ds-lowering", "Lowering phase: blocks to fused ops",
                                             buildLoweringPipeline);
   PassPipelineRegistration<>("ds-plan", "Plan phase: ops to instructions on bytes",

@@ -52,6 +52,12 @@ static std::vector<PhaseEntry> phases() {
              setPrecisionOptions(spec, options);
              buildPrecisionPipeline(passes, options);
            }},
+          {Phase::Parallel, "parallel",
+           [](OpPassManager &passes, const Spec &spec, const RecomputeChoice &) {
+             ParallelOptions options;
+             setParallelOptions(spec, options);
+             buildParallelPipeline(passes, options);
+           }},
           {Phase::Lowering, "lowering",
            [](OpPassManager &passes, const Spec &, const RecomputeChoice &recompute) {
              LoweringOptions options;
@@ -63,9 +69,16 @@ static std::vector<PhaseEntry> phases() {
            }}};
 }
 
-std::string dsc::explainPass(const std::string &name) {
-  Spec spec; // that asks for every phase
+/// A spec that asks for every phase.
+static Spec wantingAll() {
+  Spec spec;
   spec.train.precision = Precision::BF16;
+  spec.parallel.layout.data = 2;
+  return spec;
+}
+
+std::string dsc::explainPass(const std::string &name) {
+  Spec spec = wantingAll();
   for (const PhaseEntry &phase : phases()) {
     OpPassManager passes(ModuleOp::getOperationName());
     phase.build(passes, spec, {});
@@ -83,8 +96,7 @@ std::string dsc::printPipeline() {
     name.resize(std::max<size_t>(name.size() + 2, 28), ' ');
     text += "  " + name + summary.str() + "\n";
   };
-  Spec spec; // that asks for every phase
-  spec.train.precision = Precision::BF16;
+  Spec spec = wantingAll();
   for (const PhaseEntry &phase : phases()) {
     text += std::string(phase.name) + "\n";
     if (phase.phase == Phase::Import)
@@ -144,9 +156,6 @@ private:
   }
 
   Status runPhases() {
-    if (int64_t ranks = spec.parallel.layout.ranks(); ranks > 1)
-      return inputError("a program for " + std::to_string(ranks) +
-                        " ranks is not available yet\nfix: remove 'parallel' from the spec");
     ImportOptions import;
     import.places = result.sections;
     for (const Provenance &value : result.values)
@@ -164,14 +173,18 @@ private:
         if (options.dryRun && !recomputableBlocks(*module).empty())
           beforeLowering = module->clone();
       }
-      PassManager manager(&context);
-      if (!options.dumpDir.empty())
-        dump.watch(manager, phase.name);
-      if (!options.crashRepro.empty())
-        reproduceFailures(manager, options.crashRepro);
-      phase.build(manager, spec, recompute);
-      if (failed(manager.run(*module)))
-        return internalError(std::string("phase ") + phase.name + " failed");
+      if (Status status = runPhase(phase, *module, "", recompute); !status.ok())
+        return status;
+      for (auto [index, stage] : llvm::enumerate(stages))
+        if (Status status =
+                runPhase(phase, *stage, " of stage " + std::to_string(index), recompute);
+            !status.ok())
+          return status;
+      if (phase.phase == Phase::Parallel)
+        for (ModuleOp stage : llvm::make_early_inc_range(module->getOps<ModuleOp>())) {
+          stage->remove(); // from now on each is compiled by itself
+          stages.emplace_back(stage);
+        }
       if (options.stopAfter == phase.phase)
         return writeModule(*module);
     }
@@ -182,6 +195,19 @@ private:
       return beforeLowering ? printRecompute(*beforeLowering, recompute) : Status();
     }
     return emit(*module, summary);
+  }
+
+  Status runPhase(const PhaseEntry &phase, ModuleOp module, const std::string &whose,
+                  const RecomputeChoice &recompute) {
+    PassManager manager(&context);
+    if (!options.dumpDir.empty())
+      dump.watch(manager, phase.name, whose);
+    if (!options.crashRepro.empty())
+      reproduceFailures(manager, options.crashRepro);
+    phase.build(manager, spec, recompute);
+    if (failed(manager.run(module)))
+      return internalError(std::string("phase ") + phase.name + whose + " failed");
+    return {};
   }
 
   Status decideRecompute(ModuleOp module, RecomputeChoice &choice) {
@@ -238,7 +264,10 @@ private:
 
   Status writeModule(ModuleOp module) {
     std::string text;
-    llvm::raw_string_ostream(text) << module << "\n";
+    llvm::raw_string_ostream out(text);
+    out << module << "\n";
+    for (auto &stage : stages)
+      out << "\n" << *stage << "\n";
     if (options.output.empty() || options.output == "-") {
       llvm::outs() << text;
       return {};
@@ -268,7 +297,10 @@ private:
                    "Vector code of each kernel for " + target.name, *copy, milliseconds);
         begin = std::chrono::steady_clock::now();
       };
-    FailureOr<dsc::plan::Plan> plan = emitPlan(module, emission);
+    SmallVector<ModuleOp> roles;
+    for (auto &stage : stages)
+      roles.push_back(*stage);
+    FailureOr<dsc::plan::Plan> plan = emitPlan(module, emission, roles);
     if (failed(plan))
       return internalError("emission failed");
     std::string bytes = dsc::plan::serialize(*plan);
@@ -282,6 +314,7 @@ private:
   const Spec &spec;
   const CompileOptions &options;
   MLIRContext context;
+  std::vector<OwningOpRef<ModuleOp>> stages; ///< what ranks run; none for one rank
   Dump dump;
   std::string errors;
   ScopedDiagnosticHandler handler;

@@ -11,7 +11,7 @@
 
 namespace dsc {
 
-enum class Phase { Import, Training, Precision, Lowering, Plan, Emit };
+enum class Phase { Import, Training, Precision, Parallel, Lowering, Plan, Emit };
 
 struct CompileOptions {
   std::vector<const Target *> targets;

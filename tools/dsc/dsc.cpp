@@ -45,6 +45,7 @@ struct Flags {
       cl::values(clEnumValN(Phase::Import, "import", "forward programs"),
                  clEnumValN(Phase::Training, "training", "whole step"),
                  clEnumValN(Phase::Precision, "precision", "whole step in mixed precision"),
+                 clEnumValN(Phase::Parallel, "parallel", "programs of each pipeline stage"),
                  clEnumValN(Phase::Lowering, "lowering", "straight-line programs of fused ops"),
                  clEnumValN(Phase::Plan, "plan", "instructions on bytes")),
       cl::cat(category)};

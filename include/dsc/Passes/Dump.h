@@ -36,8 +36,8 @@ public:
   /// Records a stage that no pass made.
   void add(const std::string &phase, const std::string &name, const std::string &summary,
            mlir::ModuleOp module, double milliseconds);
-  /// Records each pass that `manager` runs.
-  void watch(mlir::PassManager &manager, const std::string &phase);
+  /// Records each pass that `manager` runs; `whose` ends its summary: " of stage 1".
+  void watch(mlir::PassManager &manager, const std::string &phase, const std::string &whose = "");
   /// Text lines under the title: parameters, memory.
   void addFact(const std::string &name, const std::string &value) {
     facts.emplace_back(name, value);

@@ -21,11 +21,13 @@ struct EmitOptions {
   std::string kernelCache;
   /// Sees the kernel functions of each target before they become code (for dumps).
   std::function<void(const Target &, mlir::ModuleOp)> seeKernels;
+  mlir::MLIRContext *context = nullptr; ///< set by emitPlan
 };
 
-/// The plan of a module that plan-verify accepts. Fails with a diagnostic if an op has no kernel
-/// generator.
-mlir::FailureOr<plan::Plan> emitPlan(mlir::ModuleOp module, const EmitOptions &options);
+/// The plan of modules that plan-verify accepts: `module`, and with many ranks one a stage. Fails
+/// with a diagnostic if an op has no kernel generator.
+mlir::FailureOr<plan::Plan> emitPlan(mlir::ModuleOp module, const EmitOptions &options,
+                                     llvm::ArrayRef<mlir::ModuleOp> stages = {});
 
 /// {"compiler": version, "ranks": count, "spec": the resolved spec, "targets": names, "files": what
 /// the spec names}. Relative paths start at the folder of `planPath`. Each file has `path`,

@@ -7,6 +7,7 @@
 include "dsc/Passes/Import.td"
 include "dsc/Passes/Training.td"
 include "dsc/Passes/Precision.td"
+include "dsc/Passes/Parallel.td"
 include "dsc/Passes/Lowering.td"
 include "dsc/Passes/Plan.td"
 

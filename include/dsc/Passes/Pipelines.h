@@ -28,6 +28,10 @@ struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
   Option<bool> layoutIndependent{*this, "layout-independent",
                                  llvm::cl::desc("add gradients in an order that no layout changes"),
                                  llvm::cl::init(false)};
+  Option<bool> ranks{*this, "ranks", llvm::cl::desc("for programs of many ranks"),
+                     llvm::cl::init(false)};
+  Option<bool> apart{*this, "apart", llvm::cl::desc("sum uses of a parameter apart"),
+                     llvm::cl::init(false)};
   Option<std::string> lossScaling{*this, "loss-scaling", llvm::cl::desc("none, static or dynamic"),
                                   llvm::cl::init("none")};
   Option<bool> consecutiveHysteresis{*this, "consecutive-hysteresis",
@@ -59,6 +63,26 @@ struct PrecisionOptions : mlir::PassPipelineOptions<PrecisionOptions> {
 void setPrecisionOptions(const Spec &spec, PrecisionOptions &options);
 /// ds-precision: f32 to mixed precision.
 void buildPrecisionPipeline(mlir::OpPassManager &passes, const PrecisionOptions &options);
+
+/// Options of the parallel phase: ds-parallel{data=2 zero=1}.
+struct ParallelOptions : mlir::PassPipelineOptions<ParallelOptions> {
+  Option<int64_t> data{*this, "data", llvm::cl::desc("data-parallel ranks"),
+                       llvm::cl::init(int64_t(1))};
+  Option<int64_t> tensor{*this, "tensor", llvm::cl::desc("ranks that share a layer"),
+                         llvm::cl::init(int64_t(1))};
+  Option<int64_t> pipeline{*this, "pipeline", llvm::cl::desc("pipeline stages"),
+                           llvm::cl::init(int64_t(1))};
+  Option<int64_t> context{*this, "context", llvm::cl::desc("ranks that share a sequence"),
+                          llvm::cl::init(int64_t(1))};
+  Option<int64_t> zero{*this, "zero", llvm::cl::desc("ZeRO stage"), llvm::cl::init(int64_t(0))};
+  Option<int64_t> bucketBytes{*this, "bucket-bytes", llvm::cl::desc("most bytes of a bucket"),
+                              llvm::cl::init(int64_t(32) << 20)};
+  int64_t ranks() const { return data * tensor * pipeline * context; }
+};
+/// What the spec asks of the parallel phase.
+void setParallelOptions(const Spec &spec, ParallelOptions &options);
+/// ds-parallel: one device's programs to those of many ranks; nothing for one rank.
+void buildParallelPipeline(mlir::OpPassManager &passes, const ParallelOptions &options);
 
 /// ds-lowering: blocks of ops to straight-line programs of fused ops.
 struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {

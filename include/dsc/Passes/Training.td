@@ -75,8 +75,8 @@ def DsAccumulateGradients : Pass<"ds-accumulate-gradients", "::mlir::ModuleOp"> 
     as soon as two subtrees of one size exist, and at the end from the smallest to the largest. K micro-batches need
     ⌊log2 K⌋ slots. Terms that `ds-differentiate{apart}` left apart are added in `@train`.
 
-    Before: `@train` reports `loss`, `tokens` and gradients. After: as above. With K = 1 or without `@train` the module
-    is left alone.
+    Before: `@train` reports `loss`, `tokens` and gradients. After: as above. Without `@train` the module is left alone, and
+    with K = 1 unless `always` is given, for programs of many ranks: then the micro-batch assigns its gradients and adds nothing.
 
     - A1: `tokens` is the `ds.count` of an argument. Every `ds.count` of that argument, that of the samples too, is
       taken over the window.
@@ -108,7 +108,10 @@ def DsAccumulateGradients : Pass<"ds-accumulate-gradients", "::mlir::ModuleOp"> 
   }];
   let options = [
     Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches a window; default 1">,
-    Option<"tree", "tree", "bool", "false", "add micro-batches by a fixed binary tree; default false">
+    Option<"tree", "tree", "bool", "false", "add micro-batches by a fixed binary tree; default false">,
+    Option<"apart", "apart", "bool", "false",
+           "sum the uses of a parameter apart, which ds-differentiate{apart} left so; with `tree` always; default false">,
+    Option<"always", "always", "bool", "false", "also where a window has one micro-batch; default false">
   ];
   let dependentDialects = ["::dsc::ds::DSDialect"];
   let statistics = [

@@ -30,26 +30,27 @@ namespace dsc {
 /// Times each pass on the module and records its result.
 class DumpInstrumentation : public PassInstrumentation {
 public:
-  DumpInstrumentation(Dump &dump, std::string phase) : dump(dump), phase(std::move(phase)) {}
+  DumpInstrumentation(Dump &dump, std::string phase, std::string whose)
+      : dump(dump), phase(std::move(phase)), whose(std::move(whose)) {}
 
   void runBeforePass(Pass *pass, Operation *op) override { start = Clock::now(); }
   void runAfterPass(Pass *pass, Operation *op) override {
     double milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (auto module = dyn_cast<ModuleOp>(op); module && !pass->getArgument().empty())
-      dump.add(phase, pass->getArgument().str(), pass->getDescription().str(), module,
+      dump.add(phase, pass->getArgument().str(), pass->getDescription().str() + whose, module,
                milliseconds);
   }
 
 private:
   using Clock = std::chrono::steady_clock;
   Dump &dump;
-  std::string phase;
+  std::string phase, whose;
   Clock::time_point start;
 };
 } // namespace dsc
 
-void Dump::watch(PassManager &manager, const std::string &phase) {
-  manager.addInstrumentation(std::make_unique<DumpInstrumentation>(*this, phase));
+void Dump::watch(PassManager &manager, const std::string &phase, const std::string &whose) {
+  manager.addInstrumentation(std::make_unique<DumpInstrumentation>(*this, phase, whose));
 }
 
 Status Dump::write() const {

@@ -120,7 +120,8 @@ void Importer::parameter(const Twine &name, ArrayRef<int64_t> shape, ds::Initial
   bool decay = !frozen && (DSC_FAULT(1, shape.size() >= 2, true) || (rules && rules->weightDecay));
   ds::VariableOp::create(builder, named(name, "model"), builder.getStringAttr(name), tensor(shape),
                          ds::Role::Parameter, initializer, llvm::APFloat(stddev), decay, frozen,
-                         frozen ? -1 : group, /*value=*/llvm::APFloat(0.0));
+                         frozen ? -1 : group, /*value=*/llvm::APFloat(0.0), ds::AxisAttr(),
+                         ds::AxisAttr(), DenseI64ArrayAttr(), DenseI64ArrayAttr(), /*places=*/1);
 }
 
 void Importer::linearParameters(const Twine &prefix, int64_t from, int64_t to, double stddev) {

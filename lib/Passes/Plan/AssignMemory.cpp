@@ -127,7 +127,7 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
       for (auto [buffer, life] : lifetimes.buffers)
         if (!livesAcrossPrograms(BufferOp(buffer).getKind()))
           blocks.push_back(
-              {buffer, life.last < life.first ? Lifetime{0, 0} : life, reserve(bytesOf(buffer))});
+              {buffer, life.last < life.first ? Lifetime{0, 0} : life, reserve(extentOf(buffer))});
       int64_t caches = placeCaches(program, front);
       int64_t programPeak = caches + layOut(blocks);
       for (Reservation &block : blocks)
@@ -142,10 +142,6 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
     bound += largestBound;
   }
 
-  static int64_t bytesOf(BufferOp buffer) {
-    return byteSize(cast<MemRefType>(buffer.getBuffer().getType()));
-  }
-
   /// Gives every cache its place behind `front`, the same in each program. Returns the bytes of all
   /// of them if `program` has any.
   int64_t placeCaches(ProgramOp program, int64_t front) {
@@ -154,7 +150,7 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
         if (buffer.getKind() != BufferKind::Cache)
           return;
         if (cachePlaces.try_emplace(buffer.getLabel(), cacheBytes).second)
-          cacheBytes = llvm::alignTo(cacheBytes + reserve(bytesOf(buffer)), alignment);
+          cacheBytes = llvm::alignTo(cacheBytes + reserve(extentOf(buffer)), alignment);
       });
     bool found = false;
     for (auto buffer : program.getOps<BufferOp>())
@@ -174,14 +170,15 @@ struct AssignMemory : dsc::impl::PlanAssignMemoryBase<AssignMemory> {
     for (uint32_t kind : {uint32_t(BufferKind::Hyperparameter), uint32_t(BufferKind::Counter),
                           uint32_t(BufferKind::Parameter), uint32_t(BufferKind::WorkingCopy),
                           uint32_t(BufferKind::OptimizerState), uint32_t(BufferKind::StepState),
-                          uint32_t(BufferKind::Window), uint32_t(BufferKind::Gradient)}) {
+                          uint32_t(BufferKind::Window), uint32_t(BufferKind::Stash),
+                          uint32_t(BufferKind::Gradient)}) {
       std::map<StringRef, int64_t> offsets;
       getOperation().walk([&](BufferOp buffer) {
         if (uint32_t(buffer.getKind()) != kind)
           return;
         auto [entry, inserted] = offsets.try_emplace(buffer.getLabel(), end);
         if (inserted)
-          end += reserve(bytesOf(buffer));
+          end += reserve(extentOf(buffer));
         buffer.setOffset(entry->second);
       });
       end = llvm::alignTo(end, page);

@@ -37,6 +37,8 @@ BufferKind dsc::plan::kindOf(ds::Role role) {
     return BufferKind::Window;
   case ds::Role::Cache:
     return BufferKind::Cache;
+  case ds::Role::Stash:
+    return BufferKind::Stash;
   }
   llvm_unreachable("a role without a kind");
 }
@@ -49,7 +51,7 @@ static int64_t offsetInRoot(Bufferizer::Place place) {
 }
 
 Bufferizer::Buffer *Bufferizer::newBuffer(StringRef label, BufferKind kind, Type type) {
-  buffers.push_back({label.str(), kind, memrefOf(type), nullptr, 0, {}});
+  buffers.push_back({label.str(), kind, memrefOf(type), nullptr, 0, {}, {}});
   return &buffers.back();
 }
 
@@ -128,11 +130,34 @@ LogicalResult Bufferizer::place(Operation *op) {
     for (Value operand : op->getOperands())
       instruction.operands.push_back({places[operand], memrefOf(operand.getType())});
     instructions.push_back(std::move(instruction));
+  } else if (auto send = dyn_cast<ds::SendOp>(op)) {
+    instructions.push_back({Instruction::Send, op, {wholeBuffer(op, send.getValue())}, {}});
+  } else if (auto receive = dyn_cast<ds::ReceiveOp>(op)) {
+    Value value = receive.getValue();
+    Buffer *variable = assignedTo(op, value);
+    if (!variable)
+      variable = newBuffer(freshLabel(op), BufferKind::Activation, value.getType());
+    hold(value, {variable, 0});
+    instructions.push_back(
+        {Instruction::Receive, op, {{places[value], memrefOf(value.getType())}}, {}});
   } else if (isa<InPlaceOpInterface>(op))
     placeCompute(op);
   else
     return op->emitError("cannot turn '") << op->getName() << "' into a kernel launch";
   return success();
+}
+
+/// Where `value` lies if that is a buffer of its own; else a copy that is.
+Bufferizer::Operand Bufferizer::wholeBuffer(Operation *op, Value value) {
+  Place place = places[value];
+  Buffer *root = place.buffer->root();
+  MemRefType type = memrefOf(value.getType());
+  if (offsetInRoot(place) || byteSize(root->type) != bytesOf(value)) {
+    Place own{newBuffer(freshLabel(op), BufferKind::Activation, value.getType()), 0};
+    copy(op, place, own, type);
+    place = own;
+  }
+  return {place, type};
 }
 
 LogicalResult Bufferizer::placeRead(ds::ReadOp op) {
@@ -146,6 +171,7 @@ LogicalResult Bufferizer::placeRead(ds::ReadOp op) {
     else if (!isa_and_nonnull<ds::HyperparameterOp>(symbol))
       return op.emitError("no variable or hyper-parameter named '") << name << "'";
     buffer = newBuffer(name, kind, op.getType());
+    buffer->variable = dyn_cast<ds::VariableOp>(symbol);
   }
   hold(op.getResult(), {buffer, 0});
   return success();
@@ -186,10 +212,10 @@ bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
   if (root->kind == BufferKind::Activation)
     return true;
   if (root->kind == BufferKind::StepState || root->kind == BufferKind::Window ||
-      root->kind == BufferKind::Cache)
+      root->kind == BufferKind::Cache || root->kind == BufferKind::Stash)
     return endsIn(op->getResult(result), root->label);
   return movesWithUpdates(root->kind) && guard >= 0 && guard < order[op] &&
-         assignOf(op->getResult(result), root->label);
+         endsIn(op->getResult(result), root->label);
 }
 
 /// The buffer of the variable that `assign` writes; made here if the program does not read it.
@@ -199,8 +225,23 @@ Bufferizer::Buffer *Bufferizer::bufferOf(ds::AssignOp assign) {
     auto variable = cast<ds::VariableOp>(
         SymbolTable::lookupNearestSymbolFrom(assign, assign.getVariableAttr()));
     buffer = newBuffer(assign.getVariable(), kindOf(variable.getRole()), variable.getType());
+    buffer->variable = variable;
   }
   return buffer;
+}
+
+/// The result of the only reader of `value`, if that must work in place on it; else null.
+static Value continuedIn(Value value) {
+  if (!value.hasOneUse())
+    return {};
+  OpOperand &use = *value.use_begin();
+  auto next = dyn_cast<InPlaceOpInterface>(use.getOwner());
+  if (!next)
+    return {};
+  for (auto [index, candidate] : llvm::enumerate(next->getResults()))
+    if (next.mustAlias(index) && next.inPlaceOperand(index) == use.getOperandNumber())
+      return candidate;
+  return {};
 }
 
 /// The buffer of a variable that `result` of `op` is assigned to and may be computed in, as nobody
@@ -208,12 +249,14 @@ Bufferizer::Buffer *Bufferizer::bufferOf(ds::AssignOp assign) {
 /// step. Null if there is none.
 Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
   bool guarded = guard >= 0 && guard < order[op];
+  if (Value next = continuedIn(result)) // summed or gathered in place, say
+    return assignedTo(op, next);
   for (Operation *user : result.getUsers()) {
     auto assign = dyn_cast<ds::AssignOp>(user);
     if (!assign || !assignOf(result, assign.getVariable()))
       continue;
     Buffer *buffer = bufferOf(assign);
-    if (!guarded && buffer->kind != BufferKind::Window)
+    if (!guarded && buffer->kind != BufferKind::Window && buffer->kind != BufferKind::Stash)
       continue;
     bool reads = llvm::any_of(
         op->getOperands(), [&](Value operand) { return places[operand].buffer->root() == buffer; });
@@ -227,26 +270,17 @@ Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
 /// it is.
 bool Bufferizer::endsIn(Value value, StringRef variable) {
   while (!assignOf(value, variable)) {
-    if (!value.hasOneUse())
+    value = continuedIn(value);
+    if (!value)
       return false;
-    OpOperand &use = *value.use_begin();
-    auto next = dyn_cast<InPlaceOpInterface>(use.getOwner());
-    if (!next)
-      return false;
-    Value result;
-    for (auto [index, candidate] : llvm::enumerate(next->getResults()))
-      if (next.mustAlias(index) && next.inPlaceOperand(index) == use.getOperandNumber())
-        result = candidate;
-    if (!result)
-      return false;
-    value = result;
   }
   return true;
 }
 
 void Bufferizer::placeCompute(Operation *op) {
   auto sharing = cast<InPlaceOpInterface>(op);
-  Instruction launch{Instruction::Launch, op, {}, {}};
+  bool collective = isa<ds::AllReduceOp, ds::ReduceScatterOp, ds::AllGatherOp>(op);
+  Instruction launch{collective ? Instruction::Collective : Instruction::Launch, op, {}, {}};
   SmallVector<Place> operandPlaces;
   for (Value operand : op->getOperands())
     operandPlaces.push_back(places[operand]);

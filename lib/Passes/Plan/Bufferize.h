@@ -23,6 +23,7 @@ public:
     /// Set when the buffer turned out to be rows of another one.
     Buffer *parent = nullptr;
     int64_t offset = 0;
+    ds::VariableOp variable; ///< whose bytes these are, if any
     /// Values whose bytes lie in here (kept at the root).
     llvm::SmallVector<mlir::Value> values;
     Buffer *root() { return parent ? parent->root() : this; }
@@ -36,7 +37,7 @@ public:
     mlir::MemRefType type;
   };
   struct Instruction {
-    enum Kind { Launch, Copy, Guard } kind;
+    enum Kind { Launch, Copy, Guard, Collective, Send, Receive } kind;
     mlir::Operation *op;
     llvm::SmallVector<Operand> operands;
     llvm::SmallVector<int64_t> resultArgument; ///< launches: operand written over, or -1
@@ -57,6 +58,7 @@ private:
   void placeReport(ds::ReportOp op);
   void placeAssign(ds::AssignOp op);
   mlir::LogicalResult placeRead(ds::ReadOp op);
+  Operand wholeBuffer(mlir::Operation *op, mlir::Value value);
   bool canOverwrite(mlir::Operation *op, unsigned result, int64_t operand);
   Buffer *bufferOf(ds::AssignOp assign);
   Buffer *assignedTo(mlir::Operation *op, mlir::Value result);

@@ -7,8 +7,10 @@
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Support/Fault.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace dsc;
@@ -32,7 +34,9 @@ static FailureOr<DType> dtypeOf(Operation *op, Type type) {
 
 // The plan's kinds and the dialect's are one list.
 static_assert(uint32_t(BufferKind::Hyperparameter) == uint32_t(Kind::Hyperparameter) &&
-              uint32_t(BufferKind::Cache) == uint32_t(Kind::Cache));
+              uint32_t(BufferKind::Stash) == uint32_t(Kind::Stash));
+static_assert(uint32_t(GridAxis::Context) == uint32_t(Axis::Context) &&
+              uint32_t(ds::Axis::Context) == uint32_t(Axis::Context));
 static_assert(uint32_t(ds::Initializer::Constant) == uint32_t(Init::Constant));
 
 /// "model.json:12" of the key that an op came from; empty where it does not say.
@@ -45,22 +49,102 @@ static std::string placeOf(Location location) {
   return file.substr(file.rfind('/') + 1).str() + ":" + std::to_string(found.getLine());
 }
 
-namespace {
-class Emitter {
-public:
-  Emitter(ModuleOp module, const EmitOptions &options) : module(module), options(options) {}
+template <typename AxisAttr> static Axis axisOf(AxisAttr axis) {
+  return axis ? Axis(uint32_t(axis.getValue())) : Axis::None;
+}
 
-  FailureOr<Plan> run() {
-    result.manifest = options.manifest;
-    if (failed(addVariables()) || failed(addKernels()) || failed(addPrograms()))
+namespace {
+/// Kernels of all roles, each once. Names are those of the module that needs it first.
+class Kernels {
+public:
+  explicit Kernels(const EmitOptions &options) : options(options) {}
+
+  LogicalResult add(ModuleOp module, Plan &plan) {
+    here.clear();
+    for (auto op : module.getOps<KernelOp>()) {
+      std::string key;
+      llvm::raw_string_ostream out(key);
+      Operation *computation = op.getComputation();
+      out << computation->getName() << computation->getAttrDictionary() << "(";
+      llvm::interleaveComma(op.getBody().getArgumentTypes(), out);
+      out << ")";
+      llvm::interleaveComma(op.getResults(), out);
+      auto [entry, inserted] = known.try_emplace(key, plan.kernels.size());
+      here[op.getSymName()] = entry->second;
+      if (!inserted)
+        continue;
+      FailureOr<plan::Kernel> kernel = describe(op);
+      if (failed(kernel))
+        return failure();
+      for (unsigned i = 2; !names.insert(kernel->name).second; ++i)
+        kernel->name = op.getSymName().str() + "_" + std::to_string(i);
+      plan.workspaceBytes = std::max(plan.workspaceBytes, kernel->workspace);
+      plan.kernels.push_back(std::move(*kernel));
+      ops.push_back(op);
+    }
+    return success();
+  }
+
+  /// Index of a kernel of the module that was added last.
+  uint32_t operator[](StringRef name) const { return here.lookup(name); }
+
+  LogicalResult addImages(Plan &plan) const {
+    for (const Target *target : options.targets) {
+      OwningOpRef<ModuleOp> code =
+          ModuleOp::create(ops.empty() ? UnknownLoc::get(options.context) : ops.front()->getLoc());
+      for (auto [op, kernel] : llvm::zip_equal(ops, plan.kernels))
+        if (failed(generateKernel(*code, kernel.name, KernelOp(op).getComputation(),
+                                  KernelOp(op).getResults(), *target)))
+          return failure();
+      if (options.seeKernels)
+        options.seeKernels(*target, *code);
+      FailureOr<std::string> elf = emitKernelImage(*code, *target, options.kernelCache);
+      if (failed(elf))
+        return failure();
+      plan.images.push_back({target->name, target->cpuFlags, std::move(*elf)});
+    }
+    return success();
+  }
+
+private:
+  FailureOr<plan::Kernel> describe(KernelOp op) const {
+    Operation *computation = op.getComputation();
+    const KernelGenerator *generator = findGenerator(computation->getName().getStringRef());
+    if (!generator)
+      return computation->emitError("no kernel generator for '") << computation->getName() << "'";
+    plan::Kernel kernel;
+    kernel.name = op.getSymName().str();
+    for (Type type : op.getBody().getArgumentTypes())
+      kernel.operands.push_back(byteSize(cast<ShapedType>(type)));
+    kernel.items = generator->items(computation);
+    if (DSC_FAULT(33, false, kernel.items > 1))
+      --kernel.items;
+    for (const Target *target : options.targets)
+      kernel.workspace =
+          std::max<uint64_t>(kernel.workspace, generator->workspaceBytes(computation, *target));
+    return kernel;
+  }
+
+  const EmitOptions &options;
+  std::map<std::string, uint32_t> known;
+  std::set<std::string> names;
+  llvm::StringMap<uint32_t> here; ///< looked up, never walked
+  SmallVector<Operation *> ops;
+};
+
+/// The tables of one module.
+class RoleEmitter {
+public:
+  RoleEmitter(ModuleOp module, const Kernels &kernels, Role &result)
+      : module(module), kernels(kernels), result(result) {}
+
+  LogicalResult run() {
+    if (failed(addVariables()) || failed(addPrograms()))
       return failure();
     addSchedule();
     addScalars();
     result.arenaBytes = llvm::alignTo(result.arenaBytes, 4096);
-    llvm::raw_string_ostream(result.debug) << module << "\n";
-    if (failed(addImages()))
-      return failure();
-    return std::move(result);
+    return success();
   }
 
 private:
@@ -76,30 +160,14 @@ private:
       variable.stddev = op.getStddev().convertToDouble();
       variable.decay = op.getDecay();
       variable.value = op.getValue().convertToDouble();
+      variable.share = axisOf(op.getShareAttr());
+      variable.places = op.getPlaces();
+      if (std::optional<ArrayRef<int64_t>> cut = op.getCut()) {
+        ArrayRef<int64_t> parts = *cut;
+        variable.cut = {axisOf(op.getCutAxisAttr()), op.getLogical()->vec(), uint64_t(parts[0]),
+                        uint64_t(parts[1]), uint64_t(parts[2])};
+      }
       result.variables.push_back(std::move(variable));
-    }
-    return success();
-  }
-
-  LogicalResult addKernels() {
-    for (auto op : module.getOps<KernelOp>()) {
-      Operation *computation = op.getComputation();
-      const KernelGenerator *generator = findGenerator(computation->getName().getStringRef());
-      if (!generator)
-        return computation->emitError("no kernel generator for '") << computation->getName() << "'";
-      plan::Kernel kernel;
-      kernel.name = op.getSymName().str();
-      for (Type type : op.getBody().getArgumentTypes())
-        kernel.operands.push_back(byteSize(cast<ShapedType>(type)));
-      kernel.items = generator->items(computation);
-      if (DSC_FAULT(33, false, kernel.items > 1))
-        --kernel.items;
-      for (const Target *target : options.targets)
-        kernel.workspace =
-            std::max<uint64_t>(kernel.workspace, generator->workspaceBytes(computation, *target));
-      result.workspaceBytes = std::max(result.workspaceBytes, kernel.workspace);
-      kernelIndex[kernel.name] = result.kernels.size();
-      result.kernels.push_back(std::move(kernel));
     }
     return success();
   }
@@ -122,10 +190,12 @@ private:
         index[buffer] = program.buffers.size();
         program.buffers.push_back({buffer.getLabel().str(), Kind(uint32_t(buffer.getKind())),
                                    *dtype, type.getShape().vec(), *buffer.getOffset(),
-                                   uint64_t(byteSize(type)), uint32_t(life.first),
+                                   uint64_t(localBytes(buffer)), uint32_t(life.first),
                                    uint32_t(life.last)});
-        const Buffer &placed = program.buffers.back();
-        result.arenaBytes = std::max(result.arenaBytes, placed.offset + placed.bytes);
+        Buffer &placed = program.buffers.back();
+        placed.share = axisOf(buffer.getShareAttr());
+        placed.places = buffer.getPlaces();
+        result.arenaBytes = std::max(result.arenaBytes, placed.offset + extentOf(placed));
         if (placed.kind == Kind::Hyperparameter)
           scalarOffsets[placed.name] = placed.offset;
       }
@@ -153,8 +223,26 @@ private:
       instruction.operands.push_back({index.lookup(place.buffer), uint64_t(place.offset)});
     }
     if (auto launch = dyn_cast<LaunchOp>(op)) {
-      instruction.kernel = kernelIndex.at(launch.getKernel().str());
+      instruction.kernel = kernels[launch.getKernel()];
       instruction.label = launch.getLabel().str();
+      instruction.axis = axisOf(launch.getShareAttr());
+    } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
+      static constexpr Opcode opcodes[] = {Opcode::AllReduce, Opcode::ReduceScatter,
+                                           Opcode::AllGather};
+      instruction.opcode = opcodes[uint32_t(collective.getKind())];
+      instruction.label = collective.getLabel().str();
+      instruction.axis = Axis(uint32_t(collective.getAxis()));
+      instruction.block = collective.getBlock();
+    } else if (auto send = dyn_cast<SendOp>(op)) {
+      instruction.opcode = Opcode::Send;
+      instruction.label = send.getLabel().str();
+      instruction.stage = send.getStage();
+      instruction.channel = send.getChannel();
+    } else if (auto receive = dyn_cast<ReceiveOp>(op)) {
+      instruction.opcode = Opcode::Receive;
+      instruction.label = receive.getLabel().str();
+      instruction.stage = receive.getStage();
+      instruction.channel = receive.getChannel();
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       // A copy of the format runs to the end of both buffers.
       for (auto [operand, memref] : llvm::zip(instruction.operands, op->getOperands()))
@@ -163,6 +251,7 @@ private:
           return copy.emitError("a plan cannot copy a part out of the middle of '")
                  << program.buffers[operand.buffer].name << "'";
       instruction.opcode = Opcode::Copy;
+      instruction.axis = axisOf(copy.getShareAttr());
       instruction.label = "copy to " + program.buffers[instruction.operands[1].buffer].name;
     } else {
       instruction.opcode = Opcode::Guard;
@@ -185,31 +274,35 @@ private:
     }
   }
 
-  LogicalResult addImages() {
-    for (const Target *target : options.targets) {
-      OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-      for (auto op : module.getOps<KernelOp>())
-        if (failed(generateKernel(*kernels, op.getSymName(), op.getComputation(), op.getResults(),
-                                  *target)))
-          return failure();
-      if (options.seeKernels)
-        options.seeKernels(*target, *kernels);
-      FailureOr<std::string> elf = emitKernelImage(*kernels, *target, options.kernelCache);
-      if (failed(elf))
-        return failure();
-      result.images.push_back({target->name, target->cpuFlags, std::move(*elf)});
-    }
-    return success();
-  }
-
   ModuleOp module;
-  const EmitOptions &options;
-  Plan result;
-  std::map<std::string, uint32_t> kernelIndex;
+  const Kernels &kernels;
+  Role &result;
   std::map<std::string, uint64_t> scalarOffsets;
 };
 } // namespace
 
-FailureOr<Plan> dsc::emitPlan(ModuleOp module, const EmitOptions &options) {
-  return Emitter(module, options).run();
+FailureOr<Plan> dsc::emitPlan(ModuleOp module, const EmitOptions &given,
+                              ArrayRef<ModuleOp> stages) {
+  EmitOptions options = given;
+  options.context = module.getContext();
+  Plan plan;
+  plan.manifest = options.manifest;
+  Kernels kernels(options);
+  llvm::raw_string_ostream debug(plan.debug);
+  auto emit = [&](ModuleOp from, Role &to) {
+    debug << from << "\n";
+    return success(succeeded(kernels.add(from, plan)) &&
+                   succeeded(RoleEmitter(from, kernels, to).run()));
+  };
+  if (failed(emit(module, plan)))
+    return failure();
+  plan.stages.reserve(stages.size());
+  for (ModuleOp stage : stages) {
+    plan.layout = layoutOf(stage);
+    if (failed(emit(stage, plan.stages.emplace_back())))
+      return failure();
+  }
+  if (failed(kernels.addImages(plan)))
+    return failure();
+  return std::move(plan);
 }

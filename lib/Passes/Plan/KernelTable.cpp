@@ -79,6 +79,8 @@ static std::string attributesOf(Operation *op) {
   }
   for (NamedAttribute attribute : op->getAttrDictionary()) {
     StringRef name = attribute.getName();
+    if (name.contains('.')) // about this op's place, not about what it computes
+      continue;
     if (isa<UnitAttr>(attribute.getValue()))
       text += "_" + name.str();
     else if (name == "activation" || name == "function")
@@ -95,6 +97,7 @@ static std::string attributesOf(Operation *op) {
 static DictionaryAttr meaningOf(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("ds.label");
+  attributes.erase(ds::kShareAttr);
   return attributes.getDictionary(op->getContext());
 }
 
@@ -139,5 +142,6 @@ StringAttr KernelTable::create(Operation *op, ArrayRef<int64_t> resultArgument) 
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     copy->setOperand(i, body->getArgument(i));
   copy->removeAttr("ds.label");
+  copy->removeAttr(ds::kShareAttr);
   return kernel.getSymNameAttr();
 }

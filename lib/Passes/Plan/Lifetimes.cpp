@@ -17,7 +17,12 @@ SmallVector<Access> dsc::plan::accessesOf(Operation *instruction) {
           {memref, index < operands, llvm::is_contained(kernel.getResults(), int64_t(index))});
   } else if (auto copy = dyn_cast<CopyOp>(instruction)) {
     accesses = {{copy.getSource(), true, false}, {copy.getTarget(), false, true}};
-  } else if (isa<GuardOp>(instruction)) {
+  } else if (auto collective = dyn_cast<CollectiveOp>(instruction)) {
+    for (Value memref : collective.getOperands())
+      accesses.push_back({memref, true, true});
+  } else if (auto receive = dyn_cast<ReceiveOp>(instruction)) {
+    accesses.push_back({receive.getTarget(), false, true});
+  } else if (isa<GuardOp, SendOp>(instruction)) {
     for (Value memref : instruction->getOperands())
       accesses.push_back({memref, true, false});
   }

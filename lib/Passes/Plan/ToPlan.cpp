@@ -32,6 +32,20 @@ static std::string launchLabel(Operation *op) {
   return label;
 }
 
+static GridAxisAttr axisOf(ds::AxisAttr axis) {
+  return axis ? GridAxisAttr::get(axis.getContext(), GridAxis(uint32_t(axis.getValue())))
+              : GridAxisAttr();
+}
+
+/// The buffer of `variable`, which may be null: then one of this program alone.
+static BufferOp createBuffer(OpBuilder &builder, Location loc, MemRefType type, StringRef label,
+                             BufferKind kind, ds::VariableOp variable) {
+  return BufferOp::create(builder, loc, type, builder.getStringAttr(label),
+                          BufferKindAttr::get(builder.getContext(), kind), IntegerAttr(),
+                          variable ? axisOf(variable.getShareAttr()) : GridAxisAttr(),
+                          variable ? variable.getPlacesAttr() : builder.getI64IntegerAttr(1));
+}
+
 namespace {
 /// Creates the ops of one program.
 class ProgramWriter {
@@ -47,8 +61,8 @@ public:
     for (uint32_t kind = 0; kind <= getMaxEnumValForBufferKind(); ++kind)
       for (Bufferizer::Buffer &buffer : plan.buffers)
         if (!buffer.parent && uint32_t(buffer.kind) == kind && isUsed(&buffer))
-          memrefs[&buffer] = BufferOp::create(builder, func.getLoc(), buffer.type, buffer.label,
-                                              buffer.kind, IntegerAttr());
+          memrefs[&buffer] = createBuffer(builder, func.getLoc(), buffer.type, buffer.label,
+                                          buffer.kind, buffer.variable);
     for (Bufferizer::Instruction &instruction : plan.instructions)
       write(instruction);
   }
@@ -76,6 +90,19 @@ private:
     return view;
   }
 
+  void writeCollective(Operation *op, ArrayRef<Value> operands) {
+    auto create = [&](CollectiveKind kind, ds::AxisAttr axis, int64_t block) {
+      CollectiveOp::create(builder, op->getLoc(), kind, axisOf(axis).getValue(), operands,
+                           launchLabel(op), block);
+    };
+    if (auto reduce = dyn_cast<ds::AllReduceOp>(op))
+      create(CollectiveKind::AllReduce, reduce.getAxisAttr(), 0);
+    else if (auto scatter = dyn_cast<ds::ReduceScatterOp>(op))
+      create(CollectiveKind::ReduceScatter, scatter.getAxisAttr(), scatter.getBlock());
+    else if (auto gather = dyn_cast<ds::AllGatherOp>(op))
+      create(CollectiveKind::AllGather, gather.getAxisAttr(), gather.getBlock());
+  }
+
   void write(const Bufferizer::Instruction &instruction) {
     Location loc = instruction.op->getLoc();
     SmallVector<Value> operands;
@@ -85,11 +112,27 @@ private:
     case Bufferizer::Instruction::Launch: {
       StringAttr kernel = kernels.get(instruction.op, instruction.resultArgument);
       LaunchOp::create(builder, loc, FlatSymbolRefAttr::get(kernel), operands,
-                       builder.getStringAttr(launchLabel(instruction.op)));
+                       builder.getStringAttr(launchLabel(instruction.op)),
+                       axisOf(instruction.op->getAttrOfType<ds::AxisAttr>(ds::kShareAttr)));
+      return;
+    }
+    case Bufferizer::Instruction::Collective:
+      writeCollective(instruction.op, operands);
+      return;
+    case Bufferizer::Instruction::Send: {
+      auto send = cast<ds::SendOp>(instruction.op);
+      SendOp::create(builder, loc, operands[0], send.getStage(), send.getChannel(),
+                     launchLabel(send));
+      return;
+    }
+    case Bufferizer::Instruction::Receive: {
+      auto receive = cast<ds::ReceiveOp>(instruction.op);
+      ReceiveOp::create(builder, loc, operands[0], receive.getStage(), receive.getChannel(),
+                        launchLabel(receive));
       return;
     }
     case Bufferizer::Instruction::Copy:
-      CopyOp::create(builder, loc, operands[0], operands[1]);
+      CopyOp::create(builder, loc, operands[0], operands[1], GridAxisAttr());
       return;
     case Bufferizer::Instruction::Guard:
       GuardOp::create(builder, loc, operands);
@@ -156,9 +199,9 @@ struct ToPlan : dsc::impl::DsToPlanBase<ToPlan> {
     for (auto variable : getOperation().getOps<ds::VariableOp>())
       if (!placed.contains(variable.getSymName())) {
         auto type = cast<RankedTensorType>(variable.getType());
-        BufferOp::create(builder, variable.getLoc(),
-                         MemRefType::get(type.getShape(), type.getElementType()),
-                         variable.getSymName(), kindOf(variable.getRole()), IntegerAttr());
+        createBuffer(builder, variable.getLoc(),
+                     MemRefType::get(type.getShape(), type.getElementType()), variable.getSymName(),
+                     kindOf(variable.getRole()), variable);
       }
   }
 };

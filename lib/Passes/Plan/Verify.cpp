@@ -46,7 +46,7 @@ struct PlanVerify : dsc::impl::PlanVerifyBase<PlanVerify> {
     for (Operation &op : program.getBody().front()) {
       if (isa<BufferOp>(op))
         continue;
-      if (!isa<ViewOp, LaunchOp, CopyOp, GuardOp>(op))
+      if (!isa<ViewOp, LaunchOp, CopyOp, GuardOp, CollectiveOp, SendOp, ReceiveOp>(op))
         fault(&op, "P1: '") << op.getName() << "' is no instruction";
       for (Value operand : op.getOperands())
         if (!locate(operand).buffer)
@@ -84,7 +84,7 @@ struct PlanVerify : dsc::impl::PlanVerifyBase<PlanVerify> {
     });
     for (size_t i = 0; i < byOffset.size(); ++i) {
       auto [a, aLife] = byOffset[i];
-      int64_t end = *a.getOffset() + bytesOf(a.getBuffer());
+      int64_t end = *a.getOffset() + extentOf(a);
       for (size_t j = i + 1; j < byOffset.size() && int64_t(*byOffset[j].first.getOffset()) < end;
            ++j)
         if (aLife.overlaps(byOffset[j].second))

@@ -17,8 +17,9 @@ using namespace dsc;
 namespace {
 class Accumulation {
 public:
-  Accumulation(ModuleOp module, func::FuncOp micro, int64_t parts, bool tree)
-      : module(module), micro(micro), parts(parts), tree(tree), builder(module.getContext()),
+  Accumulation(ModuleOp module, func::FuncOp micro, int64_t parts, bool tree, bool apart)
+      : module(module), micro(micro), parts(parts), tree(tree), apart(apart),
+        adds(!tree && parts > 1), builder(module.getContext()),
         scalar(RankedTensorType::get({}, builder.getF64Type())) {}
 
   LogicalResult run();
@@ -51,7 +52,9 @@ private:
   ModuleOp module;
   func::FuncOp micro;
   int64_t parts;
-  bool tree; ///< micro-batches are added by a fixed binary tree
+  bool tree;  ///< micro-batches are added by a fixed binary tree
+  bool apart; ///< uses of a parameter are summed apart
+  bool adds;  ///< a micro-batch adds onto the one before
   OpBuilder builder;
   RankedTensorType scalar;
   ds::ReportOp lossReport, countReport;
@@ -170,15 +173,16 @@ static std::string useName(StringRef gradient, int64_t number) {
 void Accumulation::rewriteGradient(ds::ReportOp report) {
   Value gradient = report.getValue();
   auto type = tensorType(gradient);
-  if (!tree) {
-    declare(report.getName(), type);
-    addOnto(report.getName(), gradient);
-    return;
-  }
-  SmallVector<Value> terms = usesOf(gradient);
+  SmallVector<Value> terms{gradient};
+  if (apart)
+    terms = usesOf(gradient);
   for (auto [number, term] : llvm::enumerate(terms)) {
-    declare(useName(report.getName(), number), type);
-    assign(useName(report.getName(), number), term);
+    std::string name = useName(report.getName(), number);
+    declare(name, type);
+    if (adds)
+      addOnto(name, term);
+    else
+      assign(name, term);
   }
 }
 
@@ -187,10 +191,10 @@ void Accumulation::rewriteMicro() {
   builder.setInsertionPoint(body.getTerminator());
   for (ds::ReportOp report : gradientReports)
     rewriteGradient(report);
-  if (tree)
-    assign(lossName, lossReport.getValue());
-  else
+  if (adds)
     assign(lossName, increment(read(lossName, scalar), lossReport.getValue()));
+  else
+    assign(lossName, lossReport.getValue());
   if (samples)
     assign(sampleName, increment(read(sampleName, scalar), Value(),
                                  DSC_FAULT(12, 1.0, 0.0) *
@@ -201,7 +205,7 @@ void Accumulation::rewriteMicro() {
     Value gradient = report.getValue();
     report.erase();
     // Sums of terms that are kept apart now.
-    for (auto add = gradient.getDefiningOp<ds::AddOp>(); tree && add && add->use_empty();
+    for (auto add = gradient.getDefiningOp<ds::AddOp>(); apart && add && add->use_empty();
          add = gradient.getDefiningOp<ds::AddOp>()) {
       gradient = add.getLhs();
       add.erase();
@@ -290,7 +294,7 @@ void Accumulation::createWindow() {
     assign(name, ds::ZerosOp::create(builder, micro.getLoc(), type));
   };
   for (auto &[name, type] : sums)
-    if (!tree && DSC_FAULT(10, !isCount(name), name == lossName))
+    if (adds && DSC_FAULT(10, !isCount(name), name == lossName))
       zero(name, type);
   if (samples)
     zero(sampleName, scalar);
@@ -330,7 +334,7 @@ LogicalResult Accumulation::run() {
     declare(name, scalar);
   declare(lossName, scalar);
   for (ds::ReportOp report : gradientReports)
-    uses[report.getName()] = tree ? usesOf(report.getValue()).size() : 1;
+    uses[report.getName()] = apart ? usesOf(report.getValue()).size() : 1;
   createUpdate();
   rewriteMicro();
   createWindow();
@@ -362,9 +366,9 @@ struct AccumulateGradients : dsc::impl::DsAccumulateGradientsBase<AccumulateGrad
       return signalPassFailure();
     }
     func::FuncOp program = findStep(getOperation());
-    if (!program || microBatches == 1)
+    if (!program || (microBatches == 1 && !always))
       return;
-    Accumulation accumulation(getOperation(), program, microBatches, tree);
+    Accumulation accumulation(getOperation(), program, microBatches, tree, tree || apart);
     if (failed(accumulation.run()))
       return signalPassFailure();
     inPlace += accumulation.inPlace;

@@ -40,6 +40,9 @@ public:
     events = &log;
   }
 
+  /// Called before the variables are read.
+  void beforeSave(std::function<void()> hook) { gather = std::move(hook); }
+
   /// --resume: fills the variables from the newest checkpoint that verifies and returns what it
   /// says. Nothing: there is none; the variables may hold anything then. `notes`: checkpoints that
   /// were skipped, settings that changed. Code Damaged: the checkpoint is of another model or run,
@@ -80,6 +83,7 @@ private:
   int64_t best = 0; ///< step of the lowest eval_loss, 0: none yet
   double bestLoss = 0;
   int64_t lastSaved = -1, lastTried = -1; ///< steps
+  std::function<void()> gather = [] {};
   std::function<void(const std::string &)> note;
   EventLog *events = nullptr;
 };

@@ -4,6 +4,7 @@
 
 #include "dsc/Runtime/Core/Executor.h"
 #include <cstdio>
+#include <optional>
 
 namespace dsc {
 
@@ -14,9 +15,10 @@ namespace dsc {
 /// variables after it.
 class Digest {
 public:
-  /// Digests `program` from now on. The executor must outlive the digest.
+  /// Digests `program` from now on; without one, where ranks have the gradients, variables alone.
+  /// The executor must outlive the digest.
   static StatusOr<std::unique_ptr<Digest>> create(const std::string &path, Executor &executor,
-                                                  size_t program);
+                                                  std::optional<size_t> program);
   ~Digest();
   /// Writes what the run before gave.
   Status write(int64_t step);

@@ -9,6 +9,7 @@
 #include "dsc/Runtime/CPU/Features.h"
 #include "dsc/Runtime/CPU/KernelLibrary.h"
 #include "dsc/Runtime/CPU/ThreadPool.h"
+#include "dsc/Runtime/Comm/Collectives.h"
 #include "dsc/Support/Status.h"
 #include <functional>
 #include <memory>
@@ -30,11 +31,16 @@ struct ExecutorOptions {
   /// dealing it out costs a microsecond or two, and far more where other processes want the cores.
   uint64_t aloneBytes = 32 << 10;
   std::set<std::string> features = cpuFeatures();
+  /// For the plan of one rank of many: how it reaches the others. The rank is the communicator's.
+  Communicator *communicator = nullptr;
+  /// An executor of the same plan file, whose loaded code is used; null: the code is loaded.
+  const class Executor *sharing = nullptr;
 };
 
 enum class Outcome {
   Done,
   Empty,    ///< nothing counted: ended at the guard, variables as before
+  Failed,   ///< another rank could not be reached: see Executor::failure()
   Overflow, ///< loss or norm is inf or NaN and the plan skips such a step: only step state moved
   NotFinite ///< loss or norm is inf or NaN: ended at the guard, variables as before
 };
@@ -66,8 +72,14 @@ public:
   /// The place of a variable, by index in the plan's table.
   std::byte *variable(size_t index) const { return arena.data() + variableOffsets[index]; }
 
-  /// Runs all instructions in order, up to the guard if that ends the step.
-  Outcome run(size_t program);
+  /// Runs all instructions in order, up to the guard if that ends the step. `part` is the number of
+  /// the micro-batch, which says what place of a stash it has.
+  Outcome run(size_t program, int64_t part = 0);
+  /// Of run(), after Failed.
+  const Status &failure() const { return theFailure; }
+  /// Waits until what this rank has sent in a step is taken.
+  Status finishSends();
+  int64_t rank() const { return communicator ? communicator->rank() : 0; }
 
   /// Called in run() where gradients are complete and variables not yet changed: at the guard; in a
   /// program without one, at the end.
@@ -79,6 +91,8 @@ public:
 
   /// Describes the first variable with a value that is not finite; empty if there is none.
   std::string badVariable() const;
+  /// Describes the first sum of gradients with a value that is not finite; empty if there is none.
+  std::string badSum() const;
   /// Runs the program again on the inputs that lie in its buffers, up to its guard, and describes
   /// the first operand, in the order of the instructions, with a value that is not finite; empty if
   /// there is none.
@@ -94,13 +108,26 @@ private:
     plan::Opcode opcode;
     KernelFunction function = nullptr;
     bool alone = false, skips = false;
-    int64_t items = 0;
-    uint64_t bytes = 0; ///< of a copy; of the workspace of a launch
-    void *const *operands = nullptr;
+    int64_t begin = 0, items = 0;    ///< of a launch: this rank's
+    uint64_t bytes = 0;              ///< of a copy; of the workspace of a launch
+    void *const *operands = nullptr; ///< of place 0 of stashes
+    size_t exchange = 0;             ///< of what ranks do together: index in Bound::exchanges
+  };
+  /// A collective or a message.
+  struct Exchange {
+    Operation operation;
+    std::vector<int> group;
+    std::vector<Tensor> tensors; ///< of place 0; pointers are taken from the operands
+    uint64_t block = 0;
+    int peer = -1;
+    uint64_t tag = 0;
+    std::vector<Communicator::Request> sends; ///< the last of each place, if it is not over
   };
   struct Bound {
-    std::vector<void *> operands;
+    std::vector<void *> operands; ///< all of place 0, then all of place 1, ...
+    size_t stride = 0;            ///< operands of one place
     std::vector<Step> steps;
+    std::vector<Exchange> exchanges;
     /// Buffers to poison, by first use.
     std::vector<std::pair<uint32_t, size_t>> poison;
   };
@@ -108,6 +135,13 @@ private:
 
   Executor() = default;
   void bind(const plan::Program &program, Bound &bound, uint64_t aloneBytes) const;
+  void bindExchange(const plan::Program &program, const plan::Instruction &instruction,
+                    Bound &bound, Step &step) const;
+  std::byte *address(const plan::Buffer &buffer, uint64_t offset, int64_t place) const;
+  Share shareOf(const plan::Buffer &buffer, Axis axis) const;
+  void bindCopy(const plan::Program &program, const plan::Instruction &instruction, Bound &bound,
+                size_t operands, Step &step) const;
+  Status exchange(const Step &step, size_t program, size_t place);
   void execute(const Step &step, size_t program, size_t instruction);
   void poisonBefore(size_t program, uint32_t instruction, size_t &next);
   std::string scan(const plan::Buffer &buffer, uint64_t offset, uint64_t bytes) const;
@@ -115,7 +149,12 @@ private:
   plan::Plan thePlan;
   std::string isaName;
   bool poison = false;
-  KernelLibrary library;
+  std::shared_ptr<KernelLibrary> library;
+  Communicator *communicator = nullptr;
+  Coordinates coordinates;
+  int64_t places = 1; ///< of stashes
+  Scratch scratch;
+  Status theFailure;
   Arena arena;
   std::byte *workspaces = nullptr;
   uint64_t workspaceStride = 0;

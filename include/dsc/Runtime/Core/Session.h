@@ -5,6 +5,7 @@
 #include "dsc/Runtime/Checkpoint/HuggingFace.h"
 #include "dsc/Runtime/Core/Executor.h"
 #include "dsc/Runtime/Core/Profile.h"
+#include "dsc/Runtime/Core/TrainingStep.h"
 #include "dsc/Runtime/Data/BatchStream.h"
 
 namespace dsc {
@@ -19,7 +20,8 @@ struct RunOptions {
   std::vector<std::string> set;
   std::vector<std::string> setState; ///< NAME=VALUE@STEP
   bool poison = false, resume = false, megatron = false;
-  std::string version; ///< of this program
+  std::string version;           ///< of this program
+  double collectiveTimeout = 60; ///< seconds
 };
 
 /// Plan, settings and executor; where files are; weights in and out.
@@ -52,6 +54,8 @@ public:
   /// too.
   Status checkFiles(bool weights) const;
   StatusOr<DataConfig> dataConfig() const;
+  /// What takes training steps: this plan's one rank, or all of them.
+  StatusOr<std::unique_ptr<WindowStep>> openStep(const DataConfig &config);
 
   /// For training: --weights (a Hugging Face folder, or the parameters of a checkpoint), or
   /// init.from, or initial values. Optimizer state and counters start at their initial values in

@@ -10,36 +10,64 @@
 
 namespace dsc {
 
-class TrainingStep {
+/// One attempted update, on one rank or on all.
+class WindowStep {
+public:
+  virtual ~WindowStep() = default;
+
+  /// Where the window goes, [batch, seq] each; run() leaves them as they are.
+  virtual int32_t *tokens() = 0;
+  virtual int32_t *labels() = 0;
+  /// Null where no program takes them.
+  virtual int32_t *positions() = 0;
+
+  /// Runs all programs in order. Takes nothing from the heap. The window's sequences from `rows` on
+  /// are padding: micro-batches that hold no other are left out, where gradients are added in place
+  /// (those of padding are 0); in a tree of micro-batches they run.
+  virtual Outcome run(int64_t rows) = 0;
+  /// Of run(), after Failed.
+  virtual Status failure() const = 0;
+  /// After NotFinite: describes the first tensor with a value that is not finite.
+  virtual std::string firstNonFinite() = 0;
+
+  virtual double loss() const = 0;
+  virtual double count() const = 0;
+  virtual double norm() const = 0;
+  virtual double learningRate() const = 0;
+  /// The loss scale that the step's gradients were computed with; nothing where the plan has none.
+  virtual std::optional<double> lossScale() const = 0;
+
+  /// The program that ends with the guard, of the executor whose gradients a digest reads; none
+  /// where ranks have them.
+  virtual std::optional<size_t> update() const = 0;
+  /// Give the variables of the session's executor to the ranks, and bring them back: all, or
+  /// scalars that say how far training is.
+  virtual void scatter() {}
+  virtual void gather(bool all) { (void)all; }
+};
+
+class TrainingStep final : public WindowStep {
 public:
   /// Checks that the programs of the schedule take the window's rows, [batch, seq] or a whole
   /// number of parts of it, and report `loss`, `tokens`, `grad_norm`, `learning_rate`. Code
   /// Damaged.
   static StatusOr<TrainingStep> open(Executor &executor, const DataConfig &config);
 
-  /// Where the window goes, [batch, seq] each; run() leaves them as they are.
-  int32_t *tokens() { return theTokens.data(); }
-  int32_t *labels() { return theLabels.data(); }
-  /// Null where no program takes them.
-  int32_t *positions() { return thePositions.empty() ? nullptr : thePositions.data(); }
+  int32_t *tokens() override { return theTokens.data(); }
+  int32_t *labels() override { return theLabels.data(); }
+  int32_t *positions() override { return thePositions.empty() ? nullptr : thePositions.data(); }
 
-  /// Runs all programs in order. Takes nothing from the heap. The window's sequences from `rows` on
-  /// are padding: micro-batches that hold no other are left out, where gradients are added in place
-  /// (those of padding are 0); in a tree of micro-batches they run.
-  Outcome run(int64_t rows);
-  /// After NotFinite: runs the step again from the same state and describes the first tensor with a
-  /// value that is not finite.
-  std::string firstNonFinite();
+  Outcome run(int64_t rows) override;
+  Status failure() const override { return executor->failure(); }
+  /// Runs the step again from the same state.
+  std::string firstNonFinite() override;
+  std::optional<size_t> update() const override { return rows.back().program; }
 
-  /// The program that ends with the guard.
-  size_t update() const { return rows.back().program; }
-
-  double loss() const { return read(lossAt); }
-  double count() const { return read(countAt); }
-  double norm() const { return read(normAt); }
-  double learningRate() const { return read(rateAt); }
-  /// The loss scale that the step's gradients were computed with; nothing where the plan has none.
-  std::optional<double> lossScale() const {
+  double loss() const override { return read(lossAt); }
+  double count() const override { return read(countAt); }
+  double norm() const override { return read(normAt); }
+  double learningRate() const override { return read(rateAt); }
+  std::optional<double> lossScale() const override {
     return scaleAt ? std::optional(read(scaleAt)) : std::nullopt;
   }
 
