@@ -134,6 +134,9 @@ static void declare(CLI::App &app, Arguments &a) {
       ->check(notEmpty());
   app.add_option("--threads", a.run.threads, "default: one a core that this process may use")
       ->check(CLI::Range(1, 4096));
+  app.add_option("--collective-timeout", a.run.collectiveTimeout,
+                 "seconds that ranks wait for each other before they give up (default 60)")
+      ->check(CLI::Range(0.1, 1e6));
   app.add_option("--set", a.run.set,
                  "PATH=VALUE: change a setting of the plan, such as "
                  "train.optimizer.params.lr=3e-4")

@@ -174,6 +174,7 @@ void Checkpointing::save(const TrainingPoint &point) {
   // What the save before ended with is told, and does not keep this one from trying.
   (void)collect(/*wait=*/true);
   lastTried = point.step;
+  gather();
   auto prune = [store = folder.get(), step = point.step, keep = keep, kept = keepBest ? best : 0] {
     return store->prune(step, keep, kept);
   };

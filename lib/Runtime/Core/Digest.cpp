@@ -43,12 +43,14 @@ Digest::Entry Digest::digest(const std::string &name, DType dtype, const std::by
 }
 
 StatusOr<std::unique_ptr<Digest>> Digest::create(const std::string &path, Executor &executor,
-                                                 size_t program) {
+                                                 std::optional<size_t> update) {
   std::FILE *file = std::fopen(path.c_str(), "we");
   if (!file)
     return inputError("cannot write the digest " + path + ": " + std::strerror(errno));
   std::unique_ptr<Digest> digest(new Digest(path, file, executor));
-  executor.beforeUpdate([d = digest.get(), program](size_t running) {
+  if (!update)
+    return digest;
+  executor.beforeUpdate([d = digest.get(), program = *update](size_t running) {
     if (running != program)
       return;
     d->entries.clear();

@@ -21,14 +21,17 @@ static constexpr uint64_t parallelCopy = 1 << 18;
 StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOptions &options) {
   std::unique_ptr<Executor> executor(new Executor);
   Executor &e = *executor;
-  if (!plan.images.empty() || !options.isa.empty()) {
+  if (options.sharing) {
+    e.library = options.sharing->library;
+    e.isaName = options.sharing->isaName;
+  } else if (!plan.images.empty() || !options.isa.empty()) {
     auto image = chooseImage(plan.images, options.features, options.isa);
     if (!image.ok())
       return image.status();
     auto library = KernelLibrary::load(plan.images[*image], plan.kernels);
     if (!library.ok())
       return library.status();
-    e.library = std::move(*library);
+    e.library = std::make_shared<KernelLibrary>(std::move(*library));
     e.isaName = plan.images[*image].isa;
   }
   for (KernelImage &image : plan.images)
@@ -60,6 +63,10 @@ StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOp
     std::memset(e.arena.data(), poisonByte, total);
 
   e.thePlan = std::move(plan);
+  if ((e.communicator = options.communicator))
+    e.coordinates = e.thePlan.layout.coordinates(e.communicator->rank());
+  for (const Variable &variable : e.thePlan.variables)
+    e.places = std::max<int64_t>(e.places, variable.places);
   e.bound.resize(e.thePlan.programs.size());
   for (size_t p = 0; p < e.bound.size(); ++p)
     e.bind(e.thePlan.programs[p], e.bound[p], options.aloneBytes);
@@ -76,31 +83,114 @@ StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOp
   return executor;
 }
 
+/// The elements of a buffer's tensor that this rank has along `axis`.
+Share Executor::shareOf(const Buffer &buffer, Axis axis) const {
+  uint64_t elements = 1;
+  for (int64_t dimension : buffer.shape)
+    elements *= static_cast<uint64_t>(dimension);
+  return dsc::shareOf(elements, shareBlock, static_cast<uint64_t>(coordinates.on(axis)),
+                      static_cast<uint64_t>(thePlan.layout.size(axis)));
+}
+
+/// Where an operand lies for the micro-batch with this place. Of a buffer that is shared out the
+/// address is that of element 0 of the logical tensor, so that a kernel finds element i at i.
+std::byte *Executor::address(const Buffer &buffer, uint64_t offset, int64_t place) const {
+  std::byte *at = data(buffer) + offset;
+  if (buffer.places > 1)
+    at += strideOf(buffer) * static_cast<uint64_t>(place % buffer.places);
+  if (buffer.share != Axis::None)
+    at -= shareOf(buffer, buffer.share).begin * static_cast<uint64_t>(byteSize(buffer.dtype));
+  return at;
+}
+
+/// With an axis this rank's share of the elements is copied.
+void Executor::bindCopy(const Program &program, const Instruction &instruction, Bound &out,
+                        size_t operands, Step &step) const {
+  const Operand &from = instruction.operands[0];
+  const Buffer &source = program.buffers[from.buffer];
+  step.bytes = source.bytes - from.offset;
+  if (instruction.axis == Axis::None)
+    return;
+  Share share = shareOf(source, instruction.axis);
+  uint64_t size = static_cast<uint64_t>(byteSize(source.dtype));
+  step.bytes = share.size() * size;
+  for (size_t place = 0; place < static_cast<size_t>(places); ++place)
+    for (size_t k = 0; k < 2; ++k) {
+      void *&operand = out.operands[place * out.stride + operands + k];
+      operand = static_cast<std::byte *>(operand) + share.begin * size;
+    }
+}
+
+static const char *describeKind(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::AllReduce:
+    return "all-reduce";
+  case Opcode::ReduceScatter:
+    return "reduce-scatter";
+  case Opcode::AllGather:
+    return "all-gather";
+  case Opcode::Send:
+    return "send";
+  default:
+    return "receive";
+  }
+}
+
+void Executor::bindExchange(const Program &program, const Instruction &instruction, Bound &out,
+                            Step &step) const {
+  Exchange exchange;
+  uint32_t id = static_cast<uint32_t>(&instruction - program.instructions.data());
+  exchange.operation = {describeKind(instruction.opcode), id, instruction.label};
+  exchange.block = instruction.block;
+  exchange.tag = instruction.channel;
+  int64_t rank = communicator ? communicator->rank() : 0;
+  if (instruction.opcode == Opcode::Send || instruction.opcode == Opcode::Receive)
+    exchange.peer = static_cast<int>(thePlan.layout.onStage(instruction.stage, rank));
+  else
+    exchange.group = thePlan.layout.group(instruction.axis, rank);
+  for (const Operand &operand : instruction.operands) {
+    const Buffer &buffer = program.buffers[operand.buffer];
+    exchange.tensors.push_back(
+        {nullptr, buffer.bytes / static_cast<uint64_t>(byteSize(buffer.dtype)), buffer.dtype});
+    step.bytes = buffer.bytes;
+  }
+  exchange.sends.resize(static_cast<size_t>(places));
+  step.exchange = out.exchanges.size();
+  out.exchanges.push_back(std::move(exchange));
+}
+
 void Executor::bind(const Program &program, Bound &out, uint64_t aloneBytes) const {
-  size_t operands = 0;
   for (const Instruction &instruction : program.instructions)
-    operands += instruction.operands.size();
-  out.operands.reserve(operands); // steps point into it
+    out.stride += instruction.operands.size();
+  out.operands.reserve(out.stride * static_cast<size_t>(places)); // steps point into it
+  for (int64_t place = 0; place < places; ++place)
+    for (const Instruction &instruction : program.instructions)
+      for (const Operand &operand : instruction.operands)
+        out.operands.push_back(address(program.buffers[operand.buffer], operand.offset, place));
+  size_t operands = 0;
   for (const Instruction &instruction : program.instructions) {
     Step step{instruction.opcode};
-    step.operands = out.operands.data() + out.operands.size();
-    for (const Operand &operand : instruction.operands)
-      out.operands.push_back(data(program.buffers[operand.buffer]) + operand.offset);
+    step.operands = out.operands.data() + operands;
     if (instruction.opcode == Opcode::Launch) {
       const Kernel &kernel = thePlan.kernels[instruction.kernel];
-      step.function = library.kernel(instruction.kernel);
+      step.function = library->kernel(instruction.kernel);
       step.items = static_cast<int64_t>(kernel.items);
       step.bytes = kernel.workspace;
       uint64_t bytes = 0;
       for (uint64_t operand : kernel.operands)
         bytes += operand;
       step.alone = kernel.items == 1 || bytes <= aloneBytes;
+      int64_t ranks = thePlan.layout.size(instruction.axis), at = coordinates.on(instruction.axis);
+      step.begin = step.items * at / ranks;
+      step.items = step.items * (at + 1) / ranks - step.begin;
     } else if (instruction.opcode == Opcode::Guard) {
       step.skips = instruction.operands.size() == 5;
     } else if (instruction.opcode == Opcode::Copy) {
-      const Operand &from = instruction.operands[0];
-      step.bytes = program.buffers[from.buffer].bytes - from.offset;
+      bindCopy(program, instruction, out, operands, step);
+    } else {
+      bindExchange(program, instruction, out, step);
     }
+    operands += instruction.operands.size();
     out.steps.push_back(step);
   }
   for (size_t b = 0; b < program.buffers.size(); ++b)
@@ -202,8 +292,8 @@ void Executor::execute(const Step &step, size_t program, size_t instruction) {
   }
   auto launch = [](void *context, int worker) {
     const Work &w = *static_cast<Work *>(context);
-    int64_t begin = w.step->items * worker / w.workers;
-    int64_t end = w.step->items * (worker + 1) / w.workers;
+    int64_t begin = w.step->begin + w.step->items * worker / w.workers;
+    int64_t end = w.step->begin + w.step->items * (worker + 1) / w.workers;
     end -= DSC_FAULT(79, 0, worker > 0 && worker + 1 == w.workers ? 1 : 0);
     if (begin == end)
       return;
@@ -235,14 +325,70 @@ static double readScalar(const void *pointer) {
   return value;
 }
 
-Outcome Executor::run(size_t program) {
+/// A collective, or one side of a message.
+Status Executor::exchange(const Step &step, size_t program, size_t place) {
+  Exchange &x = bound[program].exchanges[step.exchange];
+  if (step.opcode == Opcode::Send) {
+    Communicator::Request &last = x.sends[place];
+    communicator->enter(x.operation);
+    if (last.pending()) // the bytes of this place are about to be sent again
+      if (Status status = communicator->wait(last); !status.ok())
+        return status;
+    auto request =
+        communicator->send(x.peer, x.tag, static_cast<std::byte *>(step.operands[0]), step.bytes);
+    communicator->leave();
+    if (!request.ok())
+      return request.status();
+    last = *request;
+    return {};
+  }
+  if (step.opcode == Opcode::Receive) {
+    communicator->enter(x.operation);
+    auto request = communicator->receive(x.peer, x.tag, static_cast<std::byte *>(step.operands[0]),
+                                         step.bytes);
+    Status status = request.ok() ? communicator->wait(*request) : request.status();
+    communicator->leave();
+    return status;
+  }
+  for (size_t i = 0; i < x.tensors.size(); ++i)
+    x.tensors[i].data = static_cast<std::byte *>(step.operands[i]);
+  if (step.opcode == Opcode::AllReduce)
+    return allReduce(*communicator, x.group, x.operation, x.tensors, scratch);
+  if (step.opcode == Opcode::ReduceScatter)
+    return reduceScatter(*communicator, x.group, x.operation, x.tensors, scratch, x.block);
+  return allGather(*communicator, x.group, x.operation, x.tensors, scratch, x.block);
+}
+
+Status Executor::finishSends() {
+  for (Bound &b : bound)
+    for (Exchange &x : b.exchanges)
+      for (Communicator::Request &request : x.sends)
+        if (request.pending()) {
+          communicator->enter(x.operation);
+          theFailure = communicator->wait(request);
+          communicator->leave();
+          if (!theFailure.ok())
+            return theFailure;
+        }
+  return {};
+}
+
+Outcome Executor::run(size_t program, int64_t part) {
   Bound &b = bound[program];
+  size_t place = static_cast<size_t>(part % places);
   size_t poisoned = 0;
   bool announced = false;
   for (size_t i = 0; i < b.steps.size(); ++i) {
-    const Step &step = b.steps[i];
+    Step step = b.steps[i];
+    step.operands += b.stride * place;
     if (poison)
       poisonBefore(program, static_cast<uint32_t>(i), poisoned);
+    if (!isLocal(step.opcode)) {
+      theFailure = exchange(step, program, place);
+      if (!theFailure.ok())
+        return Outcome::Failed;
+      continue;
+    }
     if (step.opcode != Opcode::Guard) {
       execute(step, program, i);
       continue;
@@ -323,6 +469,15 @@ std::string Executor::badVariable() const {
     for (const Buffer &buffer : program.buffers)
       if (buffer.kind != Kind::Window && isPersistent(buffer.kind) &&
           seen.insert(buffer.name).second)
+        if (std::string found = scan(buffer, 0, buffer.bytes); !found.empty())
+          return found;
+  return {};
+}
+
+std::string Executor::badSum() const {
+  for (const Program &program : thePlan.programs)
+    for (const Buffer &buffer : program.buffers)
+      if (buffer.kind == Kind::Window)
         if (std::string found = scan(buffer, 0, buffer.bytes); !found.empty())
           return found;
   return {};

@@ -3,6 +3,7 @@
 #include "CheckpointIdentity.h"
 #include "dsc/Runtime/Checkpoint/Checkpoint.h"
 #include "dsc/Runtime/Checkpoint/Initializer.h"
+#include "dsc/Runtime/Core/Ranks.h"
 #include "dsc/Runtime/Core/Settings.h"
 #include "dsc/Runtime/Core/WorkingCopies.h"
 #include "dsc/Runtime/Data/TokenFile.h"
@@ -36,9 +37,6 @@ StatusOr<std::unique_ptr<Session>> Session::open(const RunOptions &options) {
   s.hash = plan::planHash(file->bytes());
   if (Status status = applySettings(*plan, options.set); !status.ok())
     return status;
-  if (const json *ranks = findSetting(*plan->manifest, "ranks"); ranks && *ranks != 1)
-    return Status(ErrorCode::Usage,
-                  "the plan is for " + ranks->dump() + " ranks, this is one process");
   s.theSpec = (*plan->manifest)["spec"];
   ExecutorOptions executorOptions;
   executorOptions.isa = options.isa;
@@ -92,6 +90,22 @@ std::string Session::outputPath(const std::string &path) const { return joinPath
 
 StatusOr<DataConfig> Session::dataConfig() const {
   return DataConfig::fromResolved(*theSpec, theOptions.root.empty() ? folder : theOptions.root);
+}
+
+StatusOr<std::unique_ptr<WindowStep>> Session::openStep(const DataConfig &config) {
+  if (theExecutor->plan().layout.ranks() == 1) {
+    auto step = TrainingStep::open(*theExecutor, config);
+    if (!step.ok())
+      return step.status();
+    return std::unique_ptr<WindowStep>(std::make_unique<TrainingStep>(std::move(*step)));
+  }
+  ExecutorOptions options;
+  options.isa = theOptions.isa;
+  options.poison = theOptions.poison;
+  auto ranks = Ranks::create(*theExecutor, config, options, theOptions.collectiveTimeout);
+  if (!ranks.ok())
+    return ranks.status();
+  return std::unique_ptr<WindowStep>(std::move(*ranks));
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 #include "dsc/Runtime/Core/Checkpointing.h"
 #include "dsc/Runtime/Core/Digest.h"
 #include "dsc/Runtime/Core/Interrupt.h"
+#include "dsc/Runtime/Core/Ranks.h"
 #include "dsc/Runtime/Core/RunLogs.h"
 #include "dsc/Runtime/Core/Settings.h"
 #include "dsc/Runtime/Core/TrainingStep.h"
@@ -65,7 +66,7 @@ private:
   DataConfig config;
   std::unique_ptr<BatchStream> stream;
   std::unique_ptr<EvaluationStream> validation;
-  std::optional<TrainingStep> window;
+  std::unique_ptr<WindowStep> window;
   std::optional<BatchRamp> ramp;
   const std::byte *updatesCounter = nullptr;
   int64_t steps = 0, evaluateEvery = 0, evaluateBatches = 0;
@@ -106,10 +107,10 @@ Status Trainer::open() {
   evaluateEvery = session.integer("evaluation.every");
   evaluateBatches = session.integer("evaluation.batches");
   stopping.emplace(session.integer("evaluation.patience"), session.number("evaluation.min_delta"));
-  auto opened = TrainingStep::open(executor, config);
+  auto opened = session.openStep(config);
   if (!opened.ok())
     return opened.status();
-  window.emplace(std::move(*opened));
+  window = std::move(*opened);
   const auto &variables = executor.plan().variables;
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].name == "updates" && variables[i].dtype == DType::F64)
@@ -155,11 +156,20 @@ Status Trainer::readStateChanges() {
 }
 
 void Trainer::changeState(int64_t number) {
+  bool changed = false;
   const auto &variables = executor.plan().variables;
   for (const StateChange &change : stateChanges)
     for (size_t i = 0; i < variables.size(); ++i)
       if (change.step == number && variables[i].name == change.variable)
+        std::memcpy(executor.variable(i), &change.value, sizeof change.value), changed = true;
+  if (!changed)
+    return;
+  window->gather(/*all=*/true); // but for what was just changed
+  for (const StateChange &change : stateChanges)
+    for (size_t i = 0; i < variables.size(); ++i)
+      if (change.step == number && variables[i].name == change.variable)
         std::memcpy(executor.variable(i), &change.value, sizeof change.value);
+  window->scatter();
 }
 
 TrainingPoint Trainer::pointAfter(int64_t number) const {
@@ -221,6 +231,7 @@ Status Trainer::evaluateAfter(int64_t number, StepRecord &record) {
   if (!evaluationDue || interruptSignal())
     return {};
   ProfileSpan span(session.profile(), "evaluate");
+  window->gather(/*all=*/true);
   auto result = evaluate(session, *validation, evaluateBatches);
   if (!result.ok())
     return result.status();
@@ -255,6 +266,7 @@ Status Trainer::catchUp() {
 
 /// A run that goes on where another stopped replaces that one's weights; a new one does not.
 Status Trainer::saveWeights() {
+  window->gather(/*all=*/true);
   if (checkpoints && !resumed && !std::exchange(earlierKept, true))
     if (Status status = checkpoints->keepEarlierWeights(); !status.ok())
       return status;
@@ -303,6 +315,9 @@ Status Trainer::step(int64_t number) {
   changeState(number);
   Outcome outcome = window->run(record.samples);
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (outcome == Outcome::Failed)
+    return window->failure();
+  window->gather(/*all=*/digest != nullptr);
   if (outcome == Outcome::NotFinite)
     return stopNotFinite(number);
   record.step = number;
@@ -351,7 +366,9 @@ Status Trainer::finish(Status status) {
   // A numeric stop has saved already; so has nothing to do with how the run ended.
   if (checkpoints && !status.ok())
     checkpoints->drain();
-  if (status.code() == ErrorCode::Numeric)
+  // Nor does a run end well whose ranks have stopped at different places: the last checkpoint is
+  // what it goes on from.
+  if (status.code() == ErrorCode::Numeric || status.code() == ErrorCode::Communication)
     return status;
   Status kept;
   if (checkpoints && status.ok())
@@ -418,9 +435,12 @@ Status Trainer::run() {
   progress = std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10),
                                         std::nullopt, ConsoleStyle{session.options().megatron});
   if (checkpoints)
+    checkpoints->beforeSave([this] { window->gather(/*all=*/true); });
+  if (checkpoints)
     checkpoints->onNote([this](const std::string &line) { progress->message(line); },
                         logs->events());
   start = Clock::now();
+  window->scatter();
   Status status = catchUp();
   for (int64_t number = done + 1; number <= steps && goesOn(status); ++number) {
     status = step(number);

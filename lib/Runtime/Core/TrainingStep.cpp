@@ -78,12 +78,13 @@ Status TrainingStep::openOutputs() {
                              {"tokens", &countAt},
                              {"grad_norm", &normAt},
                              {"learning_rate", &rateAt}}) {
-    auto found = executor->find(update(), name, Kind::Output, DType::F64);
+    auto found = executor->find(rows.back().program, name, Kind::Output, DType::F64);
     if (!found.ok())
       return found.status();
     *place = executor->data(**found);
   }
-  if (auto scale = executor->find(update(), "loss_scale", Kind::Output, DType::F64); scale.ok())
+  if (auto scale = executor->find(rows.back().program, "loss_scale", Kind::Output, DType::F64);
+      scale.ok())
     scaleAt = executor->data(**scale);
   return {};
 }
@@ -111,7 +112,7 @@ Outcome TrainingStep::run(int64_t rowsOfData) {
   for (const Row &row : rows)
     for (int64_t part = row.first; part < end(row); ++part) {
       give(row, part);
-      if (Outcome outcome = executor->run(row.program); outcome != Outcome::Done)
+      if (Outcome outcome = executor->run(row.program, part); outcome != Outcome::Done)
         return outcome;
     }
   return Outcome::Done;
