@@ -166,7 +166,13 @@ static Status generateTexts(Session &session, const Arguments &a) {
 }
 
 static Status run(const Arguments &a) {
-  auto session = Session::open(a.run);
+  RunOptions options = a.run;
+  // Only training needs all ranks: of other work the first process does all.
+  options.alone = a.evaluate || !a.logits.empty() || a.generateGiven;
+  if (std::optional<LaunchEnvironment> launch;
+      options.alone && (launch = findLaunchEnvironment()) && launch->rank != 0)
+    return {};
+  auto session = Session::open(options);
   if (!session.ok())
     return session.status();
   if (std::string compiler = (*session)->compiler();
@@ -214,6 +220,8 @@ int main(int argc, char **argv) {
   noteInterrupts();
   Status status = run(arguments);
   std::fflush(stdout);
+  if (!status.ok() && status.message().empty()) // another rank has said it
+    return status.exitCode();
   if (!status.ok()) {
     std::cerr << "dsrun: error: " << status.message() << "\n";
     return status.exitCode();

@@ -62,8 +62,8 @@ static StatusOr<Ports> openPorts(Executor &executor, const DataConfig &config) {
   return ports;
 }
 
-StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &stream,
-                                         int64_t limit) {
+StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &stream, int64_t limit,
+                                         const std::function<void()> &between) {
   Executor &executor = session.executor();
   auto config = session.dataConfig();
   if (!config.ok())
@@ -87,6 +87,7 @@ StatusOr<EvaluationResult> dsc::evaluate(Session &session, EvaluationStream &str
     sum.see({ports->labels, static_cast<size_t>(config->microBatch * config->seq)});
     executor.run(ports->program);
     sum.add(scalarAt(ports->loss), counted);
+    between();
     if (interruptSignal()) {
       result.complete = false;
       break;

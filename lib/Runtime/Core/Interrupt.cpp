@@ -1,8 +1,13 @@
 //===- Interrupt.cpp - what ends a run after the running step -------===//
 #include "dsc/Runtime/Core/Interrupt.h"
+#include "dsc/Runtime/Comm/Communicator.h"
 #include <csignal>
+#include <unistd.h>
+
+using namespace dsc;
 
 static volatile std::sig_atomic_t noted = 0;
+static volatile std::sig_atomic_t telling = 0;
 
 static void note(int signal) {
   // Who presses Ctrl-C twice does not want to wait for the step.
@@ -12,7 +17,15 @@ static void note(int signal) {
     return;
   }
   noted = signal;
+  if (telling && signal == SIGTERM) {
+    char text[4096];
+    size_t size = describeOperations(text, sizeof text);
+    if (write(STDERR_FILENO, text, size) < 0)
+      return;
+  }
 }
+
+void dsc::tellOperationsAtTermination() { telling = 1; }
 
 void dsc::noteInterrupts() {
   struct sigaction action {};

@@ -1,60 +1,10 @@
-//===- Ranks.cpp - the ranks of a plan that this process runs --------------===//
+//===- Ranks.cpp - the ranks of a plan -------------------------------------===//
 #include "dsc/Runtime/Core/Ranks.h"
 #include <algorithm>
 #include <cstring>
 
 using namespace dsc;
 using namespace dsc::plan;
-
-//===----------------------------------------------------------------------===//
-// Threads
-//===----------------------------------------------------------------------===//
-
-RankThreads::RankThreads(size_t count) {
-  for (size_t index = 0; index < count; ++index)
-    threads.emplace_back([this, index] { loop(index); });
-}
-
-RankThreads::~RankThreads() {
-  {
-    std::lock_guard lock(mutex);
-    ending = true;
-  }
-  wake.notify_all();
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
-void RankThreads::loop(size_t index) {
-  for (uint64_t seen = 0;;) {
-    const std::function<void(size_t)> *now;
-    {
-      std::unique_lock lock(mutex);
-      wake.wait(lock, [&] { return ending || round != seen; });
-      if (ending)
-        return;
-      seen = round;
-      now = work;
-    }
-    (*now)(index);
-    std::lock_guard lock(mutex);
-    if (--pending == 0)
-      done.notify_one();
-  }
-}
-
-void RankThreads::run(const std::function<void(size_t)> &what) {
-  std::unique_lock lock(mutex);
-  work = &what;
-  pending = threads.size();
-  ++round;
-  wake.notify_all();
-  done.wait(lock, [&] { return pending == 0; });
-}
-
-//===----------------------------------------------------------------------===//
-// The ranks
-//===----------------------------------------------------------------------===//
 
 /// The plan of one rank: what its stage has, and the kernels of all.
 static Plan planOf(const Plan &whole, int64_t stage) {
@@ -67,163 +17,177 @@ static Plan planOf(const Plan &whole, int64_t stage) {
   return plan;
 }
 
-StatusOr<std::unique_ptr<Ranks>> Ranks::create(Executor &whole, const DataConfig &config,
-                                               const ExecutorOptions &options,
-                                               double timeoutSeconds) {
-  std::unique_ptr<Ranks> ranks(new Ranks(whole));
-  const Plan &plan = whole.plan();
-  const Layout &layout = plan.layout;
-  CommunicatorOptions communication;
-  communication.timeoutSeconds = timeoutSeconds;
-  ranks->communicators = makeLocalWorld(static_cast<int>(layout.ranks()), communication);
-  ranks->seq = config.seq;
-  ranks->batch = config.batch;
+Ranks::Ranks(Executor &whole, const DataConfig &config)
+    : whole(whole), layout(whole.plan().layout), seq(config.seq), batch(config.batch) {
+  size_t elements = static_cast<size_t>(config.batch * config.seq);
+  theTokens.resize(elements);
+  theLabels.resize(elements);
+}
+
+Status Ranks::add(int64_t rank, Communicator &communicator, const DataConfig &config,
+                  ExecutorOptions options, int threadsOfRank) {
+  options.communicator = &communicator;
+  options.sharing = &whole;
+  options.threads = std::max(1, threadsOfRank);
+  auto executor =
+      Executor::create(planOf(whole.plan(), layout.coordinates(rank).pipeline), options);
+  if (!executor.ok())
+    return executor.status();
   DataConfig own = config;
   own.batch = config.batch / layout.data;
-  for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
-    ExecutorOptions one = options;
-    one.communicator = ranks->communicators[static_cast<size_t>(rank)].get();
-    one.sharing = &whole;
-    one.threads = std::max(1, whole.threads() / static_cast<int>(layout.ranks()));
-    auto executor = Executor::create(planOf(plan, layout.coordinates(rank).pipeline), one);
-    if (!executor.ok())
-      return executor.status();
-    ranks->executors.push_back(std::move(*executor));
-    auto step = TrainingStep::open(*ranks->executors.back(), own);
-    if (!step.ok())
-      return Status(step.status().code(),
-                    "rank " + std::to_string(rank) + ": " + step.status().message());
-    ranks->steps.push_back(std::make_unique<TrainingStep>(std::move(*step)));
+  auto step = TrainingStep::open(**executor, own);
+  if (!step.ok())
+    return Status(step.status().code(),
+                  "rank " + std::to_string(rank) + ": " + step.status().message());
+  mine.push_back({rank, &communicator, std::move(*executor),
+                  std::make_unique<TrainingStep>(std::move(*step)), piecesOf(whole.plan(), rank)});
+  return {};
+}
+
+/// Whether any rank takes positions: then the window has them.
+static bool takesPositions(const Plan &plan) {
+  for (const Role &stage : plan.stages)
+    for (const Program &program : stage.programs)
+      if (findBuffer(program, "position_ids") >= 0)
+        return true;
+  return false;
+}
+
+StatusOr<std::unique_ptr<Ranks>> Ranks::createLocal(Executor &whole, const DataConfig &config,
+                                                    const ExecutorOptions &options,
+                                                    double timeoutSeconds) {
+  std::unique_ptr<Ranks> ranks(new Ranks(whole, config));
+  int count = static_cast<int>(ranks->layout.ranks());
+  CommunicatorOptions communication;
+  communication.timeoutSeconds = timeoutSeconds;
+  ranks->communicators = makeLocalWorld(count, communication);
+  for (int rank = 0; rank < count; ++rank)
+    if (Status status = ranks->add(rank, *ranks->communicators[static_cast<size_t>(rank)], config,
+                                   options, whole.threads() / count);
+        !status.ok())
+      return status;
+  if (takesPositions(whole.plan()))
+    ranks->thePositions.resize(ranks->theTokens.size());
+  ranks->threads = std::make_unique<RankThreads>(ranks->mine.size());
+  return ranks;
+}
+
+StatusOr<std::unique_ptr<Ranks>> Ranks::join(Executor &whole, const DataConfig &config,
+                                             const ExecutorOptions &options,
+                                             std::unique_ptr<Communicator> world,
+                                             const std::string &planHash) {
+  std::unique_ptr<Ranks> ranks(new Ranks(whole, config));
+  if (Status status = world->agree("plan", std::as_bytes(std::span(planHash))); !status.ok())
+    return status;
+  if (world->size() != ranks->layout.ranks())
+    return Status(ErrorCode::Usage, "the plan is for " + std::to_string(ranks->layout.ranks()) +
+                                        " ranks, the launcher started " +
+                                        std::to_string(world->size()) + " processes");
+  ranks->world = std::move(world);
+  if (Status status =
+          ranks->add(ranks->world->rank(), *ranks->world, config, options, whole.threads());
+      !status.ok()) {
+    ranks->world->abort(status);
+    return status;
   }
-  size_t elements = static_cast<size_t>(config.batch * config.seq);
-  ranks->theTokens.resize(elements);
-  ranks->theLabels.resize(elements);
-  for (auto &step : ranks->steps)
-    if (step->positions())
-      ranks->thePositions.resize(elements);
-  ranks->outcomes.resize(ranks->executors.size());
-  ranks->findPieces();
-  ranks->threads = std::make_unique<RankThreads>(ranks->executors.size());
+  if (takesPositions(whole.plan()))
+    ranks->thePositions.resize(ranks->theTokens.size());
+  if (ranks->world->rank() == 0)
+    for (int64_t rank = 0; rank < ranks->layout.ranks(); ++rank)
+      ranks->others.push_back(piecesOf(whole.plan(), rank));
   return ranks;
 }
 
 Ranks::~Ranks() {
-  if (threads) // each waits for the others
-    threads->run([this](size_t rank) { (void)communicators[rank]->close(); });
-}
-
-static uint64_t elementsOf(const std::vector<int64_t> &shape) {
-  uint64_t elements = 1;
-  for (int64_t dimension : shape)
-    elements *= static_cast<uint64_t>(dimension);
-  return elements;
-}
-
-/// Pieces of one variable on one rank. `part` is the variable of the rank's stage.
-void Ranks::addPieces(Executor &rank, const Coordinates &at, const Variable &part, size_t index,
-                      std::byte *wholeData) {
-  uint64_t size = static_cast<uint64_t>(byteSize(part.dtype));
-  std::byte *data = rank.variable(index);
-  // Ranks that differ in what the variable is not cut along have the same.
-  bool home = true;
-  for (Axis axis : {Axis::Data, Axis::Tensor, Axis::Context})
-    home &= axis == part.share || axis == part.cut.axis || at.on(axis) == 0;
-  bool scalar = part.shape.empty();
-  if (part.cut.axis != Axis::None) {
-    const Cut &cut = part.cut;
-    uint64_t ranks = static_cast<uint64_t>(rank.plan().layout.size(cut.axis));
-    uint64_t each = (cut.count + ranks - 1) / ranks;
-    uint64_t begin = std::min(each * static_cast<uint64_t>(at.on(cut.axis)), cut.count);
-    uint64_t count = std::min(each, cut.count - begin);
-    for (uint64_t outer = 0; outer < cut.outer && count; ++outer)
-      pieces.push_back({wholeData + (outer * cut.count + begin) * cut.inner * size,
-                        data + outer * each * cut.inner * size, count * cut.inner * size, home,
-                        scalar});
-    return;
-  }
-  uint64_t elements = elementsOf(part.shape);
-  Share share{0, elements};
-  if (part.share != Axis::None)
-    share = shareOf(elements, shareBlock, static_cast<uint64_t>(at.on(part.share)),
-                    static_cast<uint64_t>(rank.plan().layout.size(part.share)));
-  if (share.size())
-    pieces.push_back({wholeData + share.begin * size, data, share.size() * size, home, scalar});
-}
-
-void Ranks::findPieces() {
-  const Plan &plan = whole.plan();
-  for (size_t r = 0; r < executors.size(); ++r) {
-    Coordinates at = plan.layout.coordinates(static_cast<int64_t>(r));
-    const std::vector<Variable> &parts = executors[r]->plan().variables;
-    for (size_t p = 0; p < parts.size(); ++p)
-      for (size_t v = 0; v < plan.variables.size(); ++v)
-        if (plan.variables[v].name == parts[p].name)
-          addPieces(*executors[r], at, parts[p], p, whole.variable(v));
+  if (threads) { // each waits for the others
+    threads->run([this](size_t index) { (void)mine[index].communicator->close(); });
+  } else if (world) {
+    if (world->rank() == 0 && theFailure.ok())
+      (void)command({Order::End, 0, 0, static_cast<int64_t>(endCode)});
+    (void)world->close();
   }
 }
 
-/// Scalars of the plan, which --set may have changed, and every rank's parts of the variables.
-void Ranks::scatter() {
-  const Plan &plan = whole.plan();
-  for (size_t r = 0; r < executors.size(); ++r) {
-    Coordinates at = plan.layout.coordinates(static_cast<int64_t>(r));
-    for (const Scalar &scalar : plan.scalars)
-      executors[r]->setScalar(scalar.path, scalar.value);
-    executors[r]->setScalar("rank.data", static_cast<double>(at.data));
-    executors[r]->setScalar("rank.tensor", static_cast<double>(at.tensor));
-  }
-  for (const Piece &piece : pieces)
-    std::memcpy(piece.part, piece.whole, piece.bytes);
+std::string Ranks::description() const {
+  std::string text = std::to_string(layout.ranks()) + " ranks";
+  for (Axis axis : {Axis::Data, Axis::Tensor, Axis::Pipeline, Axis::Context})
+    if (layout.size(axis) > 1)
+      text += std::string(", ") + nameOf(axis) + " " + std::to_string(layout.size(axis));
+  return text + (remote() ? ", processes" : ", threads of this process");
 }
 
-void Ranks::gather(bool all) {
-  for (const Piece &piece : pieces)
-    if (piece.home && (all || piece.scalar))
-      std::memcpy(piece.whole, piece.part, piece.bytes);
+std::byte *Ranks::part(const Mine &rank, const Piece &piece) const {
+  return rank.executor->variable(piece.variable) + piece.partOffset;
 }
 
-/// This rank's rows of a window with so many rows of data.
-void Ranks::give(size_t rank, int64_t rows) {
-  const Layout &layout = whole.plan().layout;
-  int64_t data = layout.coordinates(static_cast<int64_t>(rank)).data;
-  int64_t own = batch / layout.data, each = rows / layout.data, first = data * each;
-  TrainingStep &step = *steps[rank];
-  auto deal = [&](const int32_t *from, int32_t *to, int32_t padding) {
-    std::memcpy(to, from + first * seq, static_cast<size_t>(each * seq) * sizeof(int32_t));
-    std::fill(to + each * seq, to + own * seq, padding);
+/// Scalars of the plan, which --set may have changed, and those that say which rank this is.
+void Ranks::setScalars(Mine &rank) {
+  Coordinates at = layout.coordinates(rank.rank);
+  for (const Scalar &scalar : whole.plan().scalars)
+    rank.executor->setScalar(scalar.path, scalar.value);
+  rank.executor->setScalar("rank.data", static_cast<double>(at.data));
+  rank.executor->setScalar("rank.tensor", static_cast<double>(at.tensor));
+}
+
+/// What a rank does of a window with so many rows of data.
+Ranks::Command Ranks::stepOf(int64_t rank, int64_t rows) const {
+  int64_t each = rows / layout.data;
+  return {Order::Step, each, layout.coordinates(rank).data * each, 0};
+}
+
+/// This rank's rows of the window in this process.
+void Ranks::deal(Mine &rank, const Command &command) {
+  int64_t own = batch / layout.data;
+  auto copy = [&](const int32_t *from, int32_t *to, int32_t padding) {
+    std::memcpy(to, from + command.first * seq,
+                static_cast<size_t>(command.rows * seq) * sizeof(int32_t));
+    std::fill(to + command.rows * seq, to + own * seq, padding);
   };
-  deal(theTokens.data(), step.tokens(), 0);
-  deal(theLabels.data(), step.labels(), -100);
-  if (step.positions())
-    deal(thePositions.data(), step.positions(), -1);
-  executors[rank]->setScalar("rank.sample", static_cast<double>(first));
+  copy(theTokens.data(), rank.step->tokens(), 0);
+  copy(theLabels.data(), rank.step->labels(), -100);
+  if (rank.step->positions())
+    copy(thePositions.data(), rank.step->positions(), -1);
+}
+
+void Ranks::execute(Mine &rank, const Command &command) {
+  rank.executor->setScalar("rank.sample", static_cast<double>(command.first));
+  rank.outcome = rank.step->run(command.rows);
+  if (rank.outcome != Outcome::Failed && !rank.executor->finishSends().ok())
+    rank.outcome = Outcome::Failed;
+  if (rank.outcome == Outcome::Failed)
+    rank.communicator->abort(rank.executor->failure());
 }
 
 Outcome Ranks::run(int64_t rows) {
-  theFailure = {};
-  threads->run([&](size_t rank) {
-    give(rank, rows);
-    outcomes[rank] = steps[rank]->run(rows / whole.plan().layout.data);
-    if (outcomes[rank] == Outcome::Failed)
-      return;
-    if (Status status = executors[rank]->finishSends(); !status.ok())
-      outcomes[rank] = Outcome::Failed;
-  });
-  for (size_t rank = 0; rank < outcomes.size(); ++rank)
-    if (outcomes[rank] == Outcome::Failed) {
-      theFailure = executors[rank]->failure();
+  if (remote()) {
+    for (int64_t rank = 1; rank < layout.ranks() && theFailure.ok(); ++rank)
+      theFailure = sendStep(rank, rows);
+    if (!theFailure.ok())
+      return Outcome::Failed;
+    deal(mine.front(), stepOf(0, rows));
+    execute(mine.front(), stepOf(0, rows));
+  } else {
+    threads->run([&](size_t index) {
+      Command step = stepOf(mine[index].rank, rows);
+      deal(mine[index], step);
+      execute(mine[index], step);
+    });
+  }
+  for (Mine &rank : mine)
+    if (rank.outcome == Outcome::Failed) {
+      theFailure = rank.executor->failure();
       return Outcome::Failed;
     }
-  return outcomes.front();
+  return mine.front().outcome;
 }
 
 std::string Ranks::firstNonFinite() {
-  for (size_t rank = 0; rank < executors.size(); ++rank) {
-    std::string found = executors[rank]->badVariable();
+  for (const Mine &rank : mine) {
+    std::string found = rank.executor->badVariable();
     if (found.empty())
-      found = executors[rank]->badSum();
+      found = rank.executor->badSum();
     if (!found.empty())
-      return "rank " + std::to_string(rank) + ": " + found;
+      return "rank " + std::to_string(rank.rank) + ": " + found;
   }
-  return "no sum of gradients on any rank";
+  return remote() ? "on another rank than 0" : "no sum of gradients on any rank";
 }

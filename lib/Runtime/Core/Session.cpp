@@ -3,6 +3,7 @@
 #include "CheckpointIdentity.h"
 #include "dsc/Runtime/Checkpoint/Checkpoint.h"
 #include "dsc/Runtime/Checkpoint/Initializer.h"
+#include "dsc/Runtime/Core/Interrupt.h"
 #include "dsc/Runtime/Core/Ranks.h"
 #include "dsc/Runtime/Core/Settings.h"
 #include "dsc/Runtime/Core/WorkingCopies.h"
@@ -28,6 +29,10 @@ StatusOr<std::unique_ptr<Session>> Session::open(const RunOptions &options) {
   Session &s = *session;
   s.theOptions = options;
   s.folder = folderOf(options.plan);
+  if (!options.alone)
+    s.launch = findLaunchEnvironment();
+  if (s.launch && s.launch->size == 1)
+    s.launch.reset();
   auto file = MappedFile::open(options.plan);
   if (!file.ok())
     return file.status();
@@ -37,10 +42,19 @@ StatusOr<std::unique_ptr<Session>> Session::open(const RunOptions &options) {
   s.hash = plan::planHash(file->bytes());
   if (Status status = applySettings(*plan, options.set); !status.ok())
     return status;
+  if (s.launch && s.launch->size != plan->layout.ranks())
+    return Status(ErrorCode::Usage, "the plan is for " + std::to_string(plan->layout.ranks()) +
+                                        (plan->layout.ranks() == 1 ? " rank, " : " ranks, ") +
+                                        s.launch->launcher + " started " +
+                                        std::to_string(s.launch->size) + " processes");
   s.theSpec = (*plan->manifest)["spec"];
+  if (s.launch)
+    tellOperationsAtTermination();
   ExecutorOptions executorOptions;
   executorOptions.isa = options.isa;
   executorOptions.threads = options.threads;
+  if (s.launch && !options.threads && s.launch->localSize > 0)
+    executorOptions.threads = std::max(1, availableCores() / s.launch->localSize);
   executorOptions.poison = options.poison;
   auto executor = Executor::create(std::move(*plan), executorOptions);
   if (!executor.ok())
@@ -99,13 +113,28 @@ StatusOr<std::unique_ptr<WindowStep>> Session::openStep(const DataConfig &config
       return step.status();
     return std::unique_ptr<WindowStep>(std::make_unique<TrainingStep>(std::move(*step)));
   }
-  ExecutorOptions options;
-  options.isa = theOptions.isa;
-  options.poison = theOptions.poison;
-  auto ranks = Ranks::create(*theExecutor, config, options, theOptions.collectiveTimeout);
+  auto ranks = launch ? joinRanks(config)
+                      : Ranks::createLocal(*theExecutor, config, rankOptions(),
+                                           theOptions.collectiveTimeout);
   if (!ranks.ok())
     return ranks.status();
   return std::unique_ptr<WindowStep>(std::move(*ranks));
+}
+
+ExecutorOptions Session::rankOptions() const {
+  ExecutorOptions options;
+  options.isa = theOptions.isa;
+  options.poison = theOptions.poison;
+  return options;
+}
+
+StatusOr<std::unique_ptr<Ranks>> Session::joinRanks(const DataConfig &config) {
+  CommunicatorOptions options;
+  options.timeoutSeconds = theOptions.collectiveTimeout;
+  auto world = joinWorld(*launch, options);
+  if (!world.ok())
+    return world.status();
+  return Ranks::join(*theExecutor, config, rankOptions(), std::move(*world), hash);
 }
 
 //===----------------------------------------------------------------------===//

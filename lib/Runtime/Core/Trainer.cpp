@@ -35,6 +35,10 @@ class Trainer {
 public:
   explicit Trainer(Session &session) : session(session), executor(session.executor()) {}
   Status run();
+  void end(ErrorCode code) {
+    if (window)
+      window->endedWith(code);
+  }
 
 private:
   Status open();
@@ -164,12 +168,12 @@ void Trainer::changeState(int64_t number) {
         std::memcpy(executor.variable(i), &change.value, sizeof change.value), changed = true;
   if (!changed)
     return;
-  window->gather(/*all=*/true); // but for what was just changed
+  (void)window->gather(/*all=*/true); // but for what was just changed
   for (const StateChange &change : stateChanges)
     for (size_t i = 0; i < variables.size(); ++i)
       if (change.step == number && variables[i].name == change.variable)
         std::memcpy(executor.variable(i), &change.value, sizeof change.value);
-  window->scatter();
+  (void)window->scatter(); // a failure shows in the step
 }
 
 TrainingPoint Trainer::pointAfter(int64_t number) const {
@@ -231,8 +235,9 @@ Status Trainer::evaluateAfter(int64_t number, StepRecord &record) {
   if (!evaluationDue || interruptSignal())
     return {};
   ProfileSpan span(session.profile(), "evaluate");
-  window->gather(/*all=*/true);
-  auto result = evaluate(session, *validation, evaluateBatches);
+  if (Status status = window->gather(/*all=*/true); !status.ok())
+    return status;
+  auto result = evaluate(session, *validation, evaluateBatches, [this] { window->keepAlive(); });
   if (!result.ok())
     return result.status();
   evaluationDue = !result->complete;
@@ -266,7 +271,8 @@ Status Trainer::catchUp() {
 
 /// A run that goes on where another stopped replaces that one's weights; a new one does not.
 Status Trainer::saveWeights() {
-  window->gather(/*all=*/true);
+  if (Status status = window->gather(/*all=*/true); !status.ok())
+    return status;
   if (checkpoints && !resumed && !std::exchange(earlierKept, true))
     if (Status status = checkpoints->keepEarlierWeights(); !status.ok())
       return status;
@@ -317,7 +323,8 @@ Status Trainer::step(int64_t number) {
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (outcome == Outcome::Failed)
     return window->failure();
-  window->gather(/*all=*/digest != nullptr);
+  if (Status status = window->gather(/*all=*/digest != nullptr); !status.ok())
+    return status;
   if (outcome == Outcome::NotFinite)
     return stopNotFinite(number);
   record.step = number;
@@ -427,6 +434,8 @@ Status Trainer::run() {
               session.planHash().c_str(), executor.isa().c_str(), executor.threads(),
               executor.threads() == 1 ? "" : "s", tokensText().c_str(),
               printGrouped(steps).c_str());
+  if (std::string ranks = window->description(); !ranks.empty())
+    std::printf("%s\n", ranks.c_str());
   for (const std::string &note : notes)
     std::printf("note: %s\n", note.c_str());
   if (resumed)
@@ -435,13 +444,14 @@ Status Trainer::run() {
   progress = std::make_unique<Progress>(stdout, steps, session.integer("log.every", 10),
                                         std::nullopt, ConsoleStyle{session.options().megatron});
   if (checkpoints)
-    checkpoints->beforeSave([this] { window->gather(/*all=*/true); });
+    checkpoints->beforeSave([this] { (void)window->gather(/*all=*/true); });
   if (checkpoints)
     checkpoints->onNote([this](const std::string &line) { progress->message(line); },
                         logs->events());
   start = Clock::now();
-  window->scatter();
-  Status status = catchUp();
+  Status status = window->scatter();
+  if (status.ok())
+    status = catchUp();
   for (int64_t number = done + 1; number <= steps && goesOn(status); ++number) {
     status = step(number);
     if (Profile *profile = session.profile(); profile && status.ok())
@@ -450,4 +460,16 @@ Status Trainer::run() {
   return finish(std::move(status));
 }
 
-Status dsc::train(Session &session) { return Trainer(session).run(); }
+Status dsc::train(Session &session) {
+  if (session.isFollower()) {
+    auto config = session.dataConfig();
+    if (!config.ok())
+      return config.status();
+    auto ranks = session.joinRanks(*config);
+    return ranks.ok() ? (*ranks)->follow() : ranks.status();
+  }
+  Trainer trainer(session);
+  Status status = trainer.run();
+  trainer.end(status.code());
+  return status;
+}

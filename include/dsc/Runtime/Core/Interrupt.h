@@ -8,6 +8,10 @@ namespace dsc {
 /// process. A second SIGINT ends it at once.
 void noteInterrupts();
 
+/// From now on SIGTERM also writes what this process's ranks are at to stderr: a launcher sends it
+/// when another process has died.
+void tellOperationsAtTermination();
+
 /// The signal that came, or 0.
 int interruptSignal();
 

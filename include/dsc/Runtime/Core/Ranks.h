@@ -1,46 +1,34 @@
-//===- Ranks.h - the ranks of a plan that this process runs ----------------===//
+//===- Ranks.h - the ranks of a plan ---------------------------------------===//
 // The session's executor has the whole tensors; each rank has its own executor with what the plan
 // says a rank of its stage has. Before training the ranks are given their parts; for evaluation and
-// saves the whole is put together again.
+// saves the whole is put together again. Ranks are threads of this process, or processes that a
+// launcher started: then rank 0 trains, and the others do as it says (follow).
 #ifndef DSC_RUNTIME_CORE_RANKS_H
 #define DSC_RUNTIME_CORE_RANKS_H
 
+#include "dsc/Runtime/Core/Pieces.h"
+#include "dsc/Runtime/Core/RankThreads.h"
 #include "dsc/Runtime/Core/TrainingStep.h"
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 namespace dsc {
 
-/// A thread for each of so many ranks; run() does a piece of work on all of them.
-class RankThreads {
-public:
-  explicit RankThreads(size_t count);
-  ~RankThreads();
-  /// work(rank) on every thread; returns when all are done.
-  void run(const std::function<void(size_t)> &work);
-
-private:
-  void loop(size_t index);
-
-  std::mutex mutex;
-  std::condition_variable wake, done;
-  const std::function<void(size_t)> *work = nullptr;
-  uint64_t round = 0;
-  size_t pending = 0;
-  bool ending = false;
-  std::vector<std::thread> threads;
-};
-
-/// Executors of the ranks, all in this process, and the step that they take together.
 class Ranks final : public WindowStep {
 public:
-  /// `whole` is the plan's executor of what is done on one device. Errors as Executor::create and
-  /// TrainingStep::open.
-  static StatusOr<std::unique_ptr<Ranks>> create(Executor &whole, const DataConfig &config,
-                                                 const ExecutorOptions &options,
-                                                 double timeoutSeconds);
+  /// All ranks in this process. `whole` is the plan's executor of what is done on one device.
+  /// Errors as Executor::create and TrainingStep::open.
+  static StatusOr<std::unique_ptr<Ranks>> createLocal(Executor &whole, const DataConfig &config,
+                                                      const ExecutorOptions &options,
+                                                      double timeoutSeconds);
+  /// The rank of `world` that this process is. Code Usage where the plan is for another number.
+  static StatusOr<std::unique_ptr<Ranks>> join(Executor &whole, const DataConfig &config,
+                                               const ExecutorOptions &options,
+                                               std::unique_ptr<Communicator> world,
+                                               const std::string &planHash);
   ~Ranks() override;
+
+  /// Of a rank other than 0: works until rank 0 is done. Returns an error with rank 0's exit code
+  /// and no message, or its own.
+  Status follow();
 
   int32_t *tokens() override { return theTokens.data(); }
   int32_t *labels() override { return theLabels.data(); }
@@ -49,38 +37,64 @@ public:
   Status failure() const override { return theFailure; }
   std::string firstNonFinite() override;
   std::optional<size_t> update() const override { return std::nullopt; }
-  double loss() const override { return steps.front()->loss(); }
-  double count() const override { return steps.front()->count(); }
-  double norm() const override { return steps.front()->norm(); }
-  double learningRate() const override { return steps.front()->learningRate(); }
-  std::optional<double> lossScale() const override { return steps.front()->lossScale(); }
-  void scatter() override;
-  void gather(bool all) override;
+  double loss() const override { return mine.front().step->loss(); }
+  double count() const override { return mine.front().step->count(); }
+  double norm() const override { return mine.front().step->norm(); }
+  double learningRate() const override { return mine.front().step->learningRate(); }
+  std::optional<double> lossScale() const override { return mine.front().step->lossScale(); }
+  Status scatter() override;
+  Status gather(bool all) override;
+  void keepAlive() override;
+  std::string description() const override;
+  void endedWith(ErrorCode code) override { endCode = code; }
 
 private:
-  /// One piece of a variable: bytes of the whole and where a rank has them.
-  struct Piece {
-    std::byte *whole, *part;
-    uint64_t bytes;
-    bool home;   ///< gathered from this rank, not from another that has the same
-    bool scalar; ///< says how far training is
+  /// A rank that this process runs.
+  struct Mine {
+    int64_t rank;
+    Communicator *communicator;
+    std::unique_ptr<Executor> executor;
+    std::unique_ptr<TrainingStep> step;
+    std::vector<Piece> pieces;
+    Outcome outcome = Outcome::Done;
+  };
+  /// What rank 0 tells the others.
+  enum class Order : int64_t { Step, Scatter, Gather, Busy, End };
+  struct Command {
+    Order order;
+    int64_t rows = 0, first = 0; ///< of a step: rows of data and number of the first
+    int64_t code = 0;            ///< of an end: exit code
   };
 
-  explicit Ranks(Executor &whole) : whole(whole) {}
-  void findPieces();
-  void addPieces(Executor &rank, const Coordinates &at, const plan::Variable &part, size_t index,
-                 std::byte *wholeData);
-  void give(size_t rank, int64_t rows);
+  Ranks(Executor &whole, const DataConfig &config);
+  Status add(int64_t rank, Communicator &communicator, const DataConfig &config,
+             ExecutorOptions options, int threads);
+  std::byte *part(const Mine &rank, const Piece &piece) const;
+  std::byte *entire(const Piece &piece) const {
+    return whole.variable(piece.whole) + piece.wholeOffset;
+  }
+  void setScalars(Mine &rank);
+  Command stepOf(int64_t rank, int64_t rows) const;
+  void deal(Mine &rank, const Command &command);
+  void execute(Mine &rank, const Command &command);
+  bool remote() const { return world != nullptr; }
+  Status send(int64_t rank, const void *data, uint64_t bytes);
+  Status receive(int64_t rank, void *data, uint64_t bytes);
+  Status command(const Command &command);
+  Status sendStep(int64_t rank, int64_t rows);
+  Status receiveStep(const Command &command);
 
   Executor &whole;
-  int64_t seq = 0, batch = 0; ///< rows of the window, over all ranks
+  Layout layout;
+  int64_t seq, batch;                  ///< rows of the window, over all ranks
+  std::unique_ptr<Communicator> world; ///< of this process; null: all ranks are in it
   std::vector<std::unique_ptr<Communicator>> communicators;
-  std::vector<std::unique_ptr<Executor>> executors;
-  std::vector<std::unique_ptr<TrainingStep>> steps;
-  std::vector<Piece> pieces;
+  std::vector<Mine> mine;
+  std::vector<std::vector<Piece>> others; ///< rank 0 of processes: what each of them has
   std::unique_ptr<RankThreads> threads;
   std::vector<int32_t> theTokens, theLabels, thePositions;
-  std::vector<Outcome> outcomes;
+  std::chrono::steady_clock::time_point lastOrder;
+  ErrorCode endCode = ErrorCode::Ok;
   Status theFailure;
 };
 

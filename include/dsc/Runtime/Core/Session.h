@@ -22,6 +22,7 @@ struct RunOptions {
   bool poison = false, resume = false, megatron = false;
   std::string version;           ///< of this program
   double collectiveTimeout = 60; ///< seconds
+  bool alone = false;            ///< whatever a launcher says
 };
 
 /// Plan, settings and executor; where files are; weights in and out.
@@ -56,6 +57,11 @@ public:
   StatusOr<DataConfig> dataConfig() const;
   /// What takes training steps: this plan's one rank, or all of them.
   StatusOr<std::unique_ptr<WindowStep>> openStep(const DataConfig &config);
+  /// Whether a launcher started this process as another rank than 0.
+  bool isFollower() const { return launch && launch->rank != 0; }
+  bool isLaunched() const { return launch.has_value(); }
+  /// This process's rank among those of the launcher.
+  StatusOr<std::unique_ptr<class Ranks>> joinRanks(const DataConfig &config);
 
   /// For training: --weights (a Hugging Face folder, or the parameters of a checkpoint), or
   /// init.from, or initial values. Optimizer state and counters start at their initial values in
@@ -82,7 +88,10 @@ private:
   Status loadParameters(const std::string &folder);
   Status loadCheckpoint(const std::string &folder);
 
+  ExecutorOptions rankOptions() const;
+
   RunOptions theOptions;
+  std::optional<LaunchEnvironment> launch; ///< more processes than one
   std::string folder, hash;
   JsonValue theSpec;
   std::unique_ptr<Profile> theProfile;

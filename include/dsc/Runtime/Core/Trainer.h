@@ -3,6 +3,7 @@
 #define DSC_RUNTIME_CORE_TRAINER_H
 
 #include "dsc/Runtime/Core/Session.h"
+#include <functional>
 
 namespace dsc {
 
@@ -16,11 +17,15 @@ struct EvaluationResult {
 
 /// Runs program `evaluate` over `stream` (at most `limit` batches, 0: all) and adds the batches'
 /// losses, weighted by their tokens, in order.
-StatusOr<EvaluationResult> evaluate(Session &session, EvaluationStream &stream, int64_t limit);
+/// `between` is called after each.
+StatusOr<EvaluationResult> evaluate(
+    Session &session, EvaluationStream &stream, int64_t limit,
+    const std::function<void()> &between = [] {});
 
 /// dsrun PLAN: trains, logs, evaluates, saves. Prints to stdout. Returns when the run has ended;
 /// after a signal (interruptSignal()) with the weights saved and Ok. Numeric: the loss or a
 /// gradient is not finite, the weights of the last good step are saved.
+/// Under a launcher rank 0 does so, and the other processes do as it says.
 Status train(Session &session);
 
 /// dsrun PLAN --evaluate.

@@ -41,9 +41,18 @@ public:
   /// where ranks have them.
   virtual std::optional<size_t> update() const = 0;
   /// Give the variables of the session's executor to the ranks, and bring them back: all, or
-  /// scalars that say how far training is.
-  virtual void scatter() {}
-  virtual void gather(bool all) { (void)all; }
+  /// scalars that say how far training is. Code Communication.
+  virtual Status scatter() { return {}; }
+  virtual Status gather(bool all) {
+    (void)all;
+    return {};
+  }
+  /// To be called now and then while something long is done that no rank has a part in.
+  virtual void keepAlive() {}
+  /// "4 ranks, data 4, threads of this process"; empty for one rank.
+  virtual std::string description() const { return {}; }
+  /// How the run ends, for the processes of other ranks.
+  virtual void endedWith(ErrorCode code) { (void)code; }
 };
 
 class TrainingStep final : public WindowStep {
