@@ -9,7 +9,7 @@ static const char *const sharedStyle = R"css(
   --accent: #3056d3; --accent-soft: #e6ebfb; --add: #e3f5e6; --add-strong: #b5e3bd; --del: #fdeaea;
   --del-strong: #f6c3c3; --add-ink: #1b6e2d; --del-ink: #a32626;
   --op: #3056d3; --value: #9a4a00; --symbol: #7a2e8e; --type: #4d7a72; --string: #3f7d33; --number: #9b3d5d;
-  --import: #3b82c4; --training: #c2622d; --precision: #a8841c; --lowering: #7d56c2; --plan: #2c8a6e; --kernels: #b23a64;
+  --import: #3b82c4; --training: #c2622d; --precision: #a8841c; --parallel: #5f8f2f; --lowering: #7d56c2; --plan: #2c8a6e; --kernels: #b23a64;
   --mono: ui-monospace, "SF Mono", "JetBrains Mono", "Cascadia Code", Menlo, "DejaVu Sans Mono", monospace;
 }
 @media (prefers-color-scheme: dark) {

@@ -1,6 +1,7 @@
 //===- dsc-dump.cpp - prints a plan, compares digests ----------------------===//
 #include "DigestDiff.h"
 #include "dsc/Plan/Print.h"
+#include "dsc/Runtime/Comm/PlanTraffic.h"
 #include "dsc/Support/Arguments.h"
 #include "dsc/Support/File.h"
 #include "dsc/Support/Json.h"
@@ -21,6 +22,25 @@ static int diff(const std::vector<std::string> &files) {
   return difference->empty() ? 0 : 1;
 }
 
+/// Every program of that name: the plan's own, or one a stage.
+static int printPrograms(const plan::Plan &plan, const std::string &path, const std::string &name) {
+  std::string known, text;
+  auto look = [&](const plan::Role &role, const std::string &title) {
+    for (const plan::Program &candidate : role.programs) {
+      known += known.find(" " + candidate.name) == known.npos ? " " + candidate.name : "";
+      if (candidate.name == name)
+        text += title + plan::printProgram(plan, candidate);
+    }
+  };
+  look(plan, "");
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+    look(plan.stages[stage], "stage " + std::to_string(stage) + "\n");
+  if (text.empty())
+    return fail({ErrorCode::Usage, path + " has no program '" + name + "'; it has:" + known});
+  std::cout << text;
+  return 0;
+}
+
 static int print(const std::string &path, const std::string &section, const std::string &name) {
   auto file = MappedFile::open(path);
   if (!file.ok())
@@ -28,26 +48,19 @@ static int print(const std::string &path, const std::string &section, const std:
   auto plan = plan::deserialize(file->bytes());
   if (!plan.ok())
     return fail(Status(plan.status().code(), path + ": " + plan.status().message()));
-  if (!name.empty()) {
-    int64_t program = plan::findProgram(*plan, name);
-    if (program < 0) {
-      std::string known;
-      for (const plan::Program &candidate : plan->programs)
-        known += " " + candidate.name;
-      return fail({ErrorCode::Usage, path + " has no program '" + name + "'; it has:" + known});
-    }
-    std::cout << plan::printProgram(*plan, plan->programs[static_cast<size_t>(program)]);
-    return 0;
-  }
+  if (!name.empty())
+    return printPrograms(*plan, path, name);
   if (!section.empty()) {
-    std::cout << (section == "json" ? plan->manifest->dump(2) + "\n"
-                                    : plan::printSection(*plan, section));
+    std::cout << (section == "json"            ? plan->manifest->dump(2) + "\n"
+                  : section == "communication" ? printTraffic(*plan)
+                                               : plan::printSection(*plan, section));
     return 0;
   }
   std::cout << "plan " << plan::planHash(file->bytes()) << "\n";
   for (const std::string &each : plan::printableSections())
     if (each != "debug")
       std::cout << plan::printSection(*plan, each);
+  std::cout << printTraffic(*plan);
   return 0;
 }
 
@@ -64,7 +77,7 @@ int main(int argc, char **argv) {
   bool compare = false;
   app.add_option("FILE", files, "the plan; with --diff two digests")->required()->expected(1, 2);
   auto sections = plan::printableSections();
-  sections.push_back("json");
+  sections.insert(sections.end(), {"communication", "json"});
   app.add_option("--section", section, "only this part; json: the manifest as it is")
       ->check(CLI::IsMember(sections));
   app.add_option("--program", program, "only this program, such as train");

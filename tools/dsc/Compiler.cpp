@@ -191,7 +191,13 @@ private:
     PlanSummary summary = summarizePlan(*module, options.targets);
     addFacts(summary);
     if (options.dryRun) {
+      if (!stages.empty())
+        llvm::outs() << "the whole model, on one device: evaluation, generation, saves\n";
       llvm::outs() << printSummary(summary) << rampText();
+      for (auto [index, stage] : llvm::enumerate(stages))
+        llvm::outs() << "\neach of " << spec.parallel.layout.ranks() / int64_t(stages.size())
+                     << " ranks of stage " << index << ": training\n"
+                     << printSummary(summarizePlan(*stage, options.targets));
       return beforeLowering ? printRecompute(*beforeLowering, recompute) : Status();
     }
     return emit(*module, summary);

@@ -24,6 +24,7 @@ struct PlanSummary {
   int64_t weights = 0, gradients = 0, optimizer = 0,
           scalars = 0;     ///< bytes, padding between buffers apart
   int64_t caches = 0;      ///< of generation, over bytes that training has for itself
+  int64_t stashes = 0;     ///< what a stage keeps of the micro-batches in flight
   int64_t activations = 0; ///< of the program that needs most
   int64_t workspace = 0;   ///< a thread, on the target that needs most
   int64_t arena = 0;       ///< everything but workspaces, with padding

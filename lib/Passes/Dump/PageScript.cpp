@@ -4,7 +4,7 @@
 const char *const dsc::pageScript = R"js("use strict";
 const stages = JSON.parse(document.getElementById("stages").textContent);
 const programs = JSON.parse(document.getElementById("memory").textContent);
-const phases = { import: "Import", training: "Training", precision: "Precision", lowering: "Lowering", plan: "Plan", kernels: "Kernels" };
+const phases = { import: "Import", training: "Training", precision: "Precision", parallel: "Parallel", lowering: "Lowering", plan: "Plan", kernels: "Kernels" };
 const texts = new Map();
 function linesOf(i) {
   if (!texts.has(i)) {

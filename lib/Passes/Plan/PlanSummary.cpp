@@ -9,9 +9,7 @@ using namespace mlir;
 using namespace dsc;
 using namespace dsc::plan;
 
-static int64_t bytesOf(BufferOp buffer) {
-  return byteSize(cast<MemRefType>(buffer.getBuffer().getType()));
-}
+static int64_t bytesOf(BufferOp buffer) { return extentOf(buffer); }
 
 static int64_t liveBound(const Lifetimes &lifetimes) {
   std::vector<int64_t> change(lifetimes.instructions.size() + 2, 0);
@@ -101,6 +99,9 @@ PlanSummary dsc::summarizePlan(ModuleOp module, ArrayRef<const Target *> targets
     case BufferKind::Window: // sums of gradients, and scalars
       (buffer.second.contains("grad:") ? summary.gradients : summary.scalars) += bytes;
       break;
+    case BufferKind::Stash:
+      summary.stashes += bytes;
+      break;
     case BufferKind::OptimizerState:
       summary.optimizer += bytes;
       break;
@@ -144,6 +145,8 @@ std::string dsc::printSummary(const PlanSummary &summary) {
   memory("optimizer", summary.optimizer);
   if (summary.caches)
     memory("key-value cache", summary.caches, "of generation; training has these bytes too");
+  if (summary.stashes)
+    memory("in flight", summary.stashes, "kept from forward to backward");
   int64_t bound = 0;
   for (const ProgramSummary &program : summary.programs)
     bound = std::max(bound, program.bound);

@@ -1,5 +1,6 @@
 //===- Ranks.cpp - the ranks of a plan -------------------------------------===//
 #include "dsc/Runtime/Core/Ranks.h"
+#include "dsc/Runtime/Comm/PlanTraffic.h"
 #include <algorithm>
 #include <cstring>
 
@@ -40,7 +41,8 @@ Status Ranks::add(int64_t rank, Communicator &communicator, const DataConfig &co
     return Status(step.status().code(),
                   "rank " + std::to_string(rank) + ": " + step.status().message());
   mine.push_back({rank, &communicator, std::move(*executor),
-                  std::make_unique<TrainingStep>(std::move(*step)), piecesOf(whole.plan(), rank)});
+                  std::make_unique<TrainingStep>(std::move(*step)), piecesOf(whole.plan(), rank),
+                  trafficOfStep(whole.plan(), rank)});
   return {};
 }
 
@@ -151,11 +153,27 @@ void Ranks::deal(Mine &rank, const Command &command) {
 
 void Ranks::execute(Mine &rank, const Command &command) {
   rank.executor->setScalar("rank.sample", static_cast<double>(command.first));
+  Traffic before = rank.communicator->traffic();
   rank.outcome = rank.step->run(command.rows);
   if (rank.outcome != Outcome::Failed && !rank.executor->finishSends().ok())
     rank.outcome = Outcome::Failed;
   if (rank.outcome == Outcome::Failed)
-    rank.communicator->abort(rank.executor->failure());
+    return rank.communicator->abort(rank.executor->failure());
+  // A step that runs to its end moves what the plan says, and nothing else.
+  Traffic now = rank.communicator->traffic();
+  uint64_t sent = now.sentBytes - before.sentBytes;
+  uint64_t received = now.receivedBytes - before.receivedBytes;
+  if (rank.outcome != Outcome::Done ||
+      (sent == rank.planned.sentBytes && received == rank.planned.receivedBytes))
+    return;
+  rank.executor->fail(
+      Status(ErrorCode::Internal, "rank " + std::to_string(rank.rank) + " sent " +
+                                      std::to_string(sent) + " and received " +
+                                      std::to_string(received) + " bytes in a step, the plan has " +
+                                      std::to_string(rank.planned.sentBytes) + " and " +
+                                      std::to_string(rank.planned.receivedBytes)));
+  rank.outcome = Outcome::Failed;
+  rank.communicator->abort(rank.executor->failure());
 }
 
 Outcome Ranks::run(int64_t rows) {

@@ -77,6 +77,7 @@ public:
   Outcome run(size_t program, int64_t part = 0);
   /// Of run(), after Failed.
   const Status &failure() const { return theFailure; }
+  void fail(Status status) { theFailure = std::move(status); }
   /// Waits until what this rank has sent in a step is taken.
   Status finishSends();
   int64_t rank() const { return communicator ? communicator->rank() : 0; }

@@ -56,6 +56,7 @@ private:
     std::unique_ptr<Executor> executor;
     std::unique_ptr<TrainingStep> step;
     std::vector<Piece> pieces;
+    Traffic planned; ///< in a step that runs to its end
     Outcome outcome = Outcome::Done;
   };
   /// What rank 0 tells the others.
