@@ -234,7 +234,7 @@ LogicalResult Reduction::share(Operation *op) {
 bool Reduction::readOnlyByUpdates(StringRef name) {
   bool read = false;
   for (auto program : {window, micro})
-    program.walk([&](ds::ReadOp op) { read |= op.getVariable() == name; });
+    program.walk([&](ds::ReadOp op) { read |= op.getVariable() == name && !op->use_empty(); });
   return !read;
 }
 
