@@ -18,8 +18,6 @@ static constexpr NotYet list[] = {
     {.path = "parallel.local_sgd", .from = 1, .instead = "write 0"},
     {.path = "parallel.device_speed", .anything = true, .instead = "write []"},
     {.path = "parallel.blocks", .anything = true, .instead = "write {}"},
-    {.path = "train.zero_optimization.stage", .from = 2, .to = 2, .instead = "write 1"},
-    {.path = "train.zero_optimization.stage", .from = 3, .to = 3, .instead = "write 1"},
 };
 
 bool NotYet::holds(const JsonNode &node) const {

@@ -49,6 +49,7 @@ void dsc::setTrainingOptions(const Spec &spec, TrainingOptions &options) {
   const Layout &layout = spec.parallel.layout;
   options.microBatches = spec.train.batch / (spec.train.microBatch * layout.data);
   options.ranks = layout.ranks() > 1;
+  options.fresh = layout.data > 1 && spec.parallel.zeroStage >= 2;
   options.apart = layout.pipeline > 1;
   options.layoutIndependent = spec.train.reproducible == Reproducible::Layout;
   options.decoupled = spec.train.decoupledDecay;
@@ -65,6 +66,7 @@ void dsc::buildTrainingPipeline(OpPassManager &passes, const TrainingOptions &op
   accumulation.microBatches = options.microBatches;
   accumulation.tree = options.layoutIndependent;
   accumulation.apart = options.apart;
+  accumulation.fresh = options.fresh;
   accumulation.always = options.ranks;
   passes.addPass(createDsAccumulateGradients(accumulation));
   passes.addPass(createDsClipGradients());

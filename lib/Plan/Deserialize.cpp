@@ -36,6 +36,7 @@ public:
     table(plan.stages, root.stages(), [&](const fb::Stage &in, Role &out) { role(in, out); });
     if (const fb::Layout *layout = root.layout())
       plan.layout = {layout->data(), layout->tensor(), layout->pipeline(), layout->context()};
+    plan.rowsInTurn = root.rows_in_turn();
     return std::move(status);
   }
 

@@ -80,10 +80,10 @@ static std::string buildPrograms(const Plan &plan) {
   }
   fb::Layout layout(as<uint32_t>(plan.layout.data), as<uint32_t>(plan.layout.tensor),
                     as<uint32_t>(plan.layout.pipeline), as<uint32_t>(plan.layout.context));
-  builder.Finish(fb::CreatePlanDirect(builder, &whole.variables, &whole.scalars, &kernels,
-                                      &whole.programs, plan.arenaBytes, plan.workspaceBytes,
-                                      &images, &whole.schedule, &stages,
-                                      plan.layout.ranks() > 1 ? &layout : nullptr));
+  builder.Finish(
+      fb::CreatePlanDirect(builder, &whole.variables, &whole.scalars, &kernels, &whole.programs,
+                           plan.arenaBytes, plan.workspaceBytes, &images, &whole.schedule, &stages,
+                           plan.layout.ranks() > 1 ? &layout : nullptr, plan.rowsInTurn));
   return {reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize()};
 }
 

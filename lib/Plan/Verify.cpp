@@ -148,6 +148,9 @@ private:
     if (whole.stages.size() != stages)
       return broken({Place::Plan}, "[layout] " + number(whole.stages.size()) +
                                        " stages, expected " + number(stages));
+    if (whole.rowsInTurn > uint64_t{1} << 32)
+      return broken({Place::Plan}, "[layout] ranks take " + number(whole.rowsInTurn) +
+                                       " rows in turn, expected at most 2^32");
     return false;
   }
 

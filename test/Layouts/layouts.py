@@ -27,7 +27,7 @@ FACTORS = {
     "data": [1, 2, 4],
     "tensor": [1],
     "pipeline": [1],
-    "zero": [0, 1],
+    "zero": [0, 1, 2, 3],
     "accumulation": [1, 2, 4],
     "bucket": [0, 4096, 1 << 25],
     "precision": ["f32", "fp16", "bf16"],

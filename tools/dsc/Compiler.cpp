@@ -289,6 +289,8 @@ private:
     emission.targets = options.targets;
     emission.kernelCache = options.kernelCache;
     emission.manifest = std::move(*manifest);
+    if (spec.parallel.layout.data > 1 && spec.parallel.zeroStage >= 2)
+      emission.rowsInTurn = spec.train.microBatch;
     auto begin = std::chrono::steady_clock::now();
     if (!options.dumpDir.empty())
       emission.seeKernels = [&](const Target &target, ModuleOp kernels) {

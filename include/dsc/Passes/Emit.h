@@ -21,6 +21,7 @@ struct EmitOptions {
   std::string kernelCache;
   /// Sees the kernel functions of each target before they become code (for dumps).
   std::function<void(const Target &, mlir::ModuleOp)> seeKernels;
+  uint64_t rowsInTurn = 0;              ///< see Plan
   mlir::MLIRContext *context = nullptr; ///< set by emitPlan
 };
 

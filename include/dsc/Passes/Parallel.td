@@ -16,6 +16,10 @@ def DsReduceGradients : Pass<"ds-reduce-gradients", "::mlir::ModuleOp"> {
     (`ds.share`, `share` of the variable), and new weights are gathered. A parameter that the forward pass reads through
     its working copy alone is shared out too.
 
+    With `zero` at least 2 the gradients of each micro-batch are scattered, before they are added to shared sums; ranks take
+    micro-batches in turn, so that they are the lowest levels of the tree over all of them. With 3 parameters are
+    shared out as well, and each block gathers those that it reads, forward and backward.
+
     Gradients travel in buckets of at most `bucket-bytes` bytes, in the order in which the backward pass completes them.
 
     Before: `ds-accumulate-gradients{always}`, the optimizer and mixed precision. After: as above; with one rank the module is
@@ -38,7 +42,7 @@ def DsReduceGradients : Pass<"ds-reduce-gradients", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"ranks", "ranks", "int64_t", "1", "ranks along the data axis; default 1">,
-    Option<"zero", "zero", "int64_t", "0", "ZeRO stage, 0 or 1; default 0">,
+    Option<"zero", "zero", "int64_t", "0", "ZeRO stage, 0 to 3; default 0">,
     Option<"bucketBytes", "bucket-bytes", "int64_t", "33554432", "most bytes of a bucket, 0: one a gradient; default 32 MiB">
   ];
   let dependentDialects = ["::dsc::ds::DSDialect"];

@@ -30,6 +30,8 @@ struct TrainingOptions : mlir::PassPipelineOptions<TrainingOptions> {
                                  llvm::cl::init(false)};
   Option<bool> ranks{*this, "ranks", llvm::cl::desc("for programs of many ranks"),
                      llvm::cl::init(false)};
+  Option<bool> fresh{*this, "fresh", llvm::cl::desc("add whole gradients of micro-batches"),
+                     llvm::cl::init(false)};
   Option<bool> apart{*this, "apart", llvm::cl::desc("sum uses of a parameter apart"),
                      llvm::cl::init(false)};
   Option<std::string> lossScaling{*this, "loss-scaling", llvm::cl::desc("none, static or dynamic"),

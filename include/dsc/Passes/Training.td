@@ -111,6 +111,8 @@ def DsAccumulateGradients : Pass<"ds-accumulate-gradients", "::mlir::ModuleOp"> 
     Option<"tree", "tree", "bool", "false", "add micro-batches by a fixed binary tree; default false">,
     Option<"apart", "apart", "bool", "false",
            "sum the uses of a parameter apart, which ds-differentiate{apart} left so; with `tree` always; default false">,
+    Option<"fresh", "fresh", "bool", "false",
+           "add each micro-batch's whole gradient, so that ranks can sum it first (ZeRO 2 and 3); default false">,
     Option<"always", "always", "bool", "false", "also where a window has one micro-batch; default false">
   ];
   let dependentDialects = ["::dsc::ds::DSDialect"];

@@ -192,6 +192,8 @@ struct Plan : Role {
   uint64_t workspaceBytes = 0;
   std::string debug; ///< optional text for people: the plan IR
   Layout layout;
+  /// Rows of the window that data-parallel ranks take in turn; 0: each takes one run of them.
+  uint64_t rowsInTurn = 0;
   std::vector<Role> stages; ///< layout.pipeline of them, or none for one rank
 };
 

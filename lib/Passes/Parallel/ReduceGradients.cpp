@@ -5,6 +5,7 @@
 #include "../Training/StepProgram.h"
 #include "dsc/Passes/Passes.h"
 #include "dsc/Support/Fault.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace dsc {
 using namespace mlir;
 using namespace dsc;
 
-static constexpr StringLiteral sampleName = "window.sample", rankSample = "rank.sample";
+static constexpr StringLiteral sampleName = "window.sample", rankSample = "rank.sample",
+                               lossName = "window.loss";
 
 static int64_t bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -53,8 +55,8 @@ namespace {
 class Reduction {
 public:
   Reduction(ModuleOp module, func::FuncOp window, func::FuncOp micro, func::FuncOp update,
-            bool scatter, int64_t bucketBytes)
-      : module(module), window(window), micro(micro), update(update), scatter(scatter),
+            int64_t ranks, int64_t zero, int64_t bucketBytes)
+      : module(module), window(window), micro(micro), update(update), ranks(ranks), zero(zero),
         bucketBytes(bucketBytes), builder(module.getContext()) {}
 
   LogicalResult run();
@@ -66,6 +68,11 @@ private:
   void offsetSamples();
   SmallVector<SmallVector<ds::ReadOp>> deal(ArrayRef<ds::ReadOp> gradients);
   void sumGradients();
+  void sumMicroBatches();
+  void shareSums(func::FuncOp program);
+  void gatherParameters();
+  bool isGradientSum(StringRef name);
+  ds::AxisAttr axis() { return ds::AxisAttr::get(builder.getContext(), ds::Axis::Data); }
   LogicalResult shareOut();
   LogicalResult share(Operation *op);
   void gatherSquares(Operation *user);
@@ -75,8 +82,7 @@ private:
 
   ModuleOp module;
   func::FuncOp window, micro, update;
-  bool scatter;
-  int64_t bucketBytes;
+  int64_t ranks, zero, bucketBytes;
   OpBuilder builder;
   llvm::SetVector<Value> sharedValues, squares;
   SmallVector<ds::AssignOp> toGather;
@@ -110,8 +116,15 @@ void Reduction::offsetSamples() {
     builder.setInsertionPoint(assign);
     assign.getValueMutable().assign(
         ds::ReadOp::create(builder, assign.getLoc(), assign.getValue().getType(), rankSample));
-    return;
   }
+  if (zero < 2)
+    return;
+  // Micro-batches are dealt in turn: a rank's next one is behind those of all others.
+  for (auto assign : micro.getOps<ds::AssignOp>())
+    if (assign.getVariable() == sampleName) {
+      auto next = assign.getValue().getDefiningOp<ds::IncrementOp>();
+      next.setStep(llvm::APFloat(next.getStep().convertToDouble() * double(ranks)));
+    }
 }
 
 /// Buckets of the gradients, in the order in which the backward pass assigns them.
@@ -149,12 +162,17 @@ void Reduction::sumGradients() {
       continue;
     if (cast<RankedTensorType>(read.getType()).getRank()) {
       gradients.push_back(read);
-    } else if (read.getVariable() == "window.loss") {
+    } else if (read.getVariable() == lossName && zero < 2) {
       builder.setInsertionPointAfter(read);
       auto total = sumOver(builder, read.getLoc(), {read.getResult()});
       ds::AssignOp::create(builder, read.getLoc(), read.getVariable(), total.getResult(0));
       ++reduced;
     }
+  }
+  if (zero >= 2) { // they are summed already
+    for (ds::ReadOp read : gradients)
+      sharedValues.insert(read.getResult());
+    return;
   }
   Block &body = update.getBody().front();
   for (ds::ReadOp read : llvm::reverse(gradients))
@@ -167,17 +185,16 @@ void Reduction::sumGradients() {
     builder.setInsertionPointAfter(at);
     Location loc =
         NameLoc::get(builder.getStringAttr("gradients." + Twine(index)), bucket.front().getLoc());
-    ds::AxisAttr axis = ds::AxisAttr::get(builder.getContext(), ds::Axis::Data);
     Operation *sum =
-        scatter ? ds::ReduceScatterOp::create(builder, loc, axis.getValue(), values).getOperation()
-                : ds::AllReduceOp::create(builder, loc, axis.getValue(), values).getOperation();
+        zero ? ds::ReduceScatterOp::create(builder, loc, ds::Axis::Data, values).getOperation()
+             : ds::AllReduceOp::create(builder, loc, ds::Axis::Data, values).getOperation();
     sum->setAttr("ds.label", builder.getStringAttr("gradients." + Twine(index)));
     at = sum;
     for (auto [value, result] : llvm::zip_equal(values, sum->getResults()))
       Value(value).replaceAllUsesExcept(result, sum);
     for (auto [read, result] : llvm::zip_equal(bucket, sum->getResults())) {
       at = ds::AssignOp::create(builder, read.getLoc(), read.getVariable(), result);
-      if (scatter)
+      if (zero)
         sharedValues.insert(result);
     }
     reduced += bucket.size();
@@ -211,7 +228,7 @@ LogicalResult Reduction::share(Operation *op) {
     ds::VariableOp target = variable(assign.getVariable());
     auto axis = ds::AxisAttr::get(builder.getContext(), ds::Axis::Data);
     bool read =
-        target.getRole() == ds::Role::WorkingCopy ||
+        (target.getRole() == ds::Role::WorkingCopy && zero < 3) ||
         (target.getRole() == ds::Role::Parameter && !readOnlyByUpdates(target.getSymName()));
     if (read)
       toGather.push_back(assign);
@@ -230,8 +247,117 @@ LogicalResult Reduction::share(Operation *op) {
   return success();
 }
 
+bool Reduction::isGradientSum(StringRef name) {
+  ds::VariableOp sum = variable(name);
+  return sum && sum.getRole() == ds::Role::Window &&
+         cast<RankedTensorType>(sum.getType()).getRank() > 0;
+}
+
+/// ZeRO 2: the gradients of a micro-batch are summed over the ranks into each one's share, before
+/// they are added to those of earlier ones.
+void Reduction::sumMicroBatches() {
+  llvm::SmallVector<std::pair<Value, ds::AssignOp>> fresh; // gradients, and where they end
+  for (auto assign : micro.getOps<ds::AssignOp>())
+    if (isGradientSum(assign.getVariable())) {
+      Value gradient = assign.getValue();
+      if (auto add = gradient.getDefiningOp<ds::AddOp>())
+        if (auto sum = add.getRhs().getDefiningOp<ds::ReadOp>();
+            sum && sum.getVariable() == assign.getVariable())
+          gradient = add.getLhs();
+      fresh.push_back({gradient, assign});
+    }
+  std::sort(fresh.begin(), fresh.end(), [](auto &a, auto &b) {
+    Operation *left = a.first.getDefiningOp(), *right = b.first.getDefiningOp();
+    return left != right ? left->isBeforeInBlock(right) : a.second->isBeforeInBlock(b.second);
+  });
+  for (size_t first = 0, last; first < fresh.size(); first = last) {
+    SmallVector<Value> values;
+    int64_t bytes = 0;
+    for (last = first; last < fresh.size(); ++last) {
+      bytes += bytesOf(fresh[last].first);
+      if (last > first && (bucketBytes == 0 || bytes > bucketBytes))
+        break;
+      values.push_back(fresh[last].first);
+    }
+    builder.setInsertionPointAfter(values.back().getDefiningOp());
+    StringAttr label = builder.getStringAttr("gradients." + Twine(buckets++));
+    auto sum = ds::ReduceScatterOp::create(builder, NameLoc::get(label, micro.getLoc()),
+                                           ds::Axis::Data, values);
+    sum->setAttr("ds.label", label);
+    for (auto [index, value] : llvm::enumerate(values))
+      Value(value).replaceAllUsesExcept(sum.getResult(index), sum);
+    // What is added follows: the sums may have been read and added before.
+    Operation *at = sum;
+    for (size_t i = first; i < last; ++i) {
+      ds::AssignOp assign = fresh[i].second;
+      if (auto add = assign.getValue().getDefiningOp<ds::AddOp>()) {
+        add->setAttr(ds::kShareAttr, axis());
+        add->moveAfter(at);
+        at = add;
+      }
+      assign->moveAfter(at); // at once, so that the whole gradient lives no longer
+      at = assign;
+    }
+    reduced += values.size();
+  }
+  for (auto [gradient, assign] : fresh)
+    variable(assign.getVariable()).setShareAttr(axis());
+  // The loss goes the same way.
+  for (auto assign : micro.getOps<ds::AssignOp>())
+    if (assign.getVariable() == lossName) {
+      Value loss = assign.getValue();
+      if (auto sum = loss.getDefiningOp<ds::IncrementOp>(); sum && sum.getBy())
+        loss = sum.getBy();
+      builder.setInsertionPointAfterValue(loss);
+      sumOver(builder, assign.getLoc(), {loss});
+      ++reduced;
+      return;
+    }
+}
+
+/// In programs that set, keep or add sums: all of it happens to shares.
+void Reduction::shareSums(func::FuncOp program) {
+  for (Operation &op : program.getBody().front()) {
+    auto assign = dyn_cast<ds::AssignOp>(op);
+    if (!assign || !isGradientSum(assign.getVariable()))
+      continue;
+    variable(assign.getVariable()).setShareAttr(axis());
+    if (Operation *from = assign.getValue().getDefiningOp(); !isa<ds::ReadOp>(from))
+      from->setAttr(ds::kShareAttr, axis());
+  }
+}
+
+/// ZeRO 3: a rank has its share of the parameters too; each block gathers what it reads.
+void Reduction::gatherParameters() {
+  Block &body = micro.getBody().front();
+  llvm::MapVector<Operation *, llvm::SetVector<Value>> wanted; // by the op at top level
+  for (auto read : micro.getOps<ds::ReadOp>()) {
+    ds::VariableOp parameter = variable(read.getVariable());
+    if (!parameter || (parameter.getRole() != ds::Role::Parameter &&
+                       parameter.getRole() != ds::Role::WorkingCopy))
+      continue;
+    for (Operation *user : read->getUsers())
+      wanted[body.findAncestorOpInBlock(*user)].insert(read.getResult());
+  }
+  for (auto &[user, values] : wanted) {
+    builder.setInsertionPoint(user);
+    auto whole =
+        ds::AllGatherOp::create(builder, user->getLoc(), ds::Axis::Data, values.getArrayRef());
+    if (auto block = dyn_cast<ds::BlockOp>(user))
+      whole->setAttr("ds.label", builder.getStringAttr(block.getLabel() + ".parameters"));
+    for (auto [index, value] : llvm::enumerate(values))
+      Value(value).replaceUsesWithIf(whole.getResult(index), [&, here = user](OpOperand &use) {
+        return use.getOwner() != whole && here->isAncestor(use.getOwner());
+      });
+    for (Value value : values)
+      variable(value.getDefiningOp<ds::ReadOp>().getVariable()).setShareAttr(axis());
+  }
+}
+
 /// True if no forward or backward pass reads the variable: then nobody needs all of it.
 bool Reduction::readOnlyByUpdates(StringRef name) {
+  if (zero >= 3)
+    return true;
   bool read = false;
   for (auto program : {window, micro})
     program.walk([&](ds::ReadOp op) { read |= op.getVariable() == name && !op->use_empty(); });
@@ -258,6 +384,13 @@ void Reduction::gatherWeights() {
 }
 
 LogicalResult Reduction::shareOut() {
+  // Masters that are shared out are so for everything that reads them: a norm of LAMB's, say.
+  for (auto read : update.getOps<ds::ReadOp>()) {
+    ds::VariableOp from = variable(read.getVariable());
+    if (from && from.getRole() == ds::Role::Parameter && !from.getFrozen() &&
+        readOnlyByUpdates(from.getSymName()))
+      sharedValues.insert(read.getResult());
+  }
   for (Operation &op : llvm::make_early_inc_range(update.getBody().front())) {
     if (llvm::any_of(op.getOperands(), [&](Value v) { return squares.contains(v); }))
       gatherSquares(&op);
@@ -272,8 +405,19 @@ LogicalResult Reduction::shareOut() {
 LogicalResult Reduction::run() {
   sumCounts();
   offsetSamples();
+  if (zero >= 2) {
+    sumMicroBatches();
+    for (auto program : module.getOps<func::FuncOp>())
+      if (program == window || program.getName().starts_with("train.push.") ||
+          program.getName().starts_with("train.merge."))
+        shareSums(program);
+  }
   sumGradients();
-  return scatter ? shareOut() : success();
+  if (zero && failed(shareOut()))
+    return failure();
+  if (zero >= 3)
+    gatherParameters();
+  return success();
 }
 
 namespace {
@@ -291,7 +435,7 @@ struct ReduceGradients : dsc::impl::DsReduceGradientsBase<ReduceGradients> {
                        "ds-accumulate-gradients{always} first");
       return signalPassFailure();
     }
-    Reduction reduction(module, window, micro, findStep(module), zero >= 1, bucketBytes);
+    Reduction reduction(module, window, micro, findStep(module), ranks, zero, bucketBytes);
     if (failed(reduction.run()))
       return signalPassFailure();
     reduced += reduction.reduced;

@@ -198,11 +198,18 @@ ds::AssignOp Bufferizer::assignOf(Value value, StringRef variable) {
   return found;
 }
 
+/// True unless the buffer holds a share of its variable and `op` computes more than that.
+static bool fitsIn(Bufferizer::Buffer *buffer, Operation *op) {
+  ds::VariableOp variable = buffer->variable;
+  return !variable || !variable.getShareAttr() ||
+         op->getAttrOfType<ds::AxisAttr>(ds::kShareAttr) == variable.getShareAttr();
+}
+
 bool Bufferizer::canOverwrite(Operation *op, unsigned result, int64_t operand) {
   Value value = op->getOperand(operand);
   Place place = places[value];
   Buffer *root = place.buffer->root();
-  if (offsetInRoot(place) || byteSize(root->type) != bytesOf(value) ||
+  if (!fitsIn(root, op) || offsetInRoot(place) || byteSize(root->type) != bytesOf(value) ||
       bytesOf(op->getResult(result)) != bytesOf(value) ||
       DSC_FAULT(30, !deadAfter(root, order[op]), false))
     return false;
@@ -256,7 +263,8 @@ Bufferizer::Buffer *Bufferizer::assignedTo(Operation *op, Value result) {
     if (!assign || !assignOf(result, assign.getVariable()))
       continue;
     Buffer *buffer = bufferOf(assign);
-    if (!guarded && buffer->kind != BufferKind::Window && buffer->kind != BufferKind::Stash)
+    if (!fitsIn(buffer, op) ||
+        (!guarded && buffer->kind != BufferKind::Window && buffer->kind != BufferKind::Stash))
       continue;
     bool reads = llvm::any_of(
         op->getOperands(), [&](Value operand) { return places[operand].buffer->root() == buffer; });

@@ -246,8 +246,8 @@ private:
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       // A copy of the format runs to the end of both buffers.
       for (auto [operand, memref] : llvm::zip(instruction.operands, op->getOperands()))
-        if (operand.offset + byteSize(cast<MemRefType>(memref.getType())) !=
-            program.buffers[operand.buffer].bytes)
+        if (!copy.getShare() && operand.offset + byteSize(cast<MemRefType>(memref.getType())) !=
+                                    program.buffers[operand.buffer].bytes)
           return copy.emitError("a plan cannot copy a part out of the middle of '")
                  << program.buffers[operand.buffer].name << "'";
       instruction.opcode = Opcode::Copy;
@@ -287,6 +287,7 @@ FailureOr<Plan> dsc::emitPlan(ModuleOp module, const EmitOptions &given,
   options.context = module.getContext();
   Plan plan;
   plan.manifest = options.manifest;
+  plan.rowsInTurn = options.rowsInTurn;
   Kernels kernels(options);
   llvm::raw_string_ostream debug(plan.debug);
   auto emit = [&](ModuleOp from, Role &to) {

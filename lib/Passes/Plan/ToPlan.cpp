@@ -90,6 +90,15 @@ private:
     return view;
   }
 
+  /// A copy from or to a variable that is shared out is one of the rank's share.
+  static GridAxisAttr shareOf(const Bufferizer::Instruction &copy) {
+    for (const Bufferizer::Operand &operand : copy.operands)
+      if (ds::VariableOp variable = operand.place.buffer->root()->variable)
+        if (ds::AxisAttr share = variable.getShareAttr())
+          return axisOf(share);
+    return GridAxisAttr();
+  }
+
   void writeCollective(Operation *op, ArrayRef<Value> operands) {
     auto create = [&](CollectiveKind kind, ds::AxisAttr axis, int64_t block) {
       CollectiveOp::create(builder, op->getLoc(), kind, axisOf(axis).getValue(), operands,
@@ -132,7 +141,7 @@ private:
       return;
     }
     case Bufferizer::Instruction::Copy:
-      CopyOp::create(builder, loc, operands[0], operands[1], GridAxisAttr());
+      CopyOp::create(builder, loc, operands[0], operands[1], shareOf(instruction));
       return;
     case Bufferizer::Instruction::Guard:
       GuardOp::create(builder, loc, operands);

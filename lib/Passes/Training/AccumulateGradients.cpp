@@ -17,8 +17,9 @@ using namespace dsc;
 namespace {
 class Accumulation {
 public:
-  Accumulation(ModuleOp module, func::FuncOp micro, int64_t parts, bool tree, bool apart)
-      : module(module), micro(micro), parts(parts), tree(tree), apart(apart),
+  Accumulation(ModuleOp module, func::FuncOp micro, int64_t parts, bool tree, bool apart,
+               bool fresh)
+      : module(module), micro(micro), parts(parts), tree(tree), apart(apart), fresh(fresh),
         adds(!tree && parts > 1), builder(module.getContext()),
         scalar(RankedTensorType::get({}, builder.getF64Type())) {}
 
@@ -54,6 +55,7 @@ private:
   int64_t parts;
   bool tree;  ///< micro-batches are added by a fixed binary tree
   bool apart; ///< uses of a parameter are summed apart
+  bool fresh; ///< gradients are whole before they are added: ranks sum them first
   bool adds;  ///< a micro-batch adds onto the one before
   OpBuilder builder;
   RankedTensorType scalar;
@@ -144,7 +146,7 @@ void Accumulation::addOnto(StringRef name, Value gradient) {
     builder.setInsertionPointToStart(&micro.getBody().front());
     sum = read(name, tensorType(gradient));
   }
-  if (startFrom(gradient, sum)) {
+  if (!fresh && startFrom(gradient, sum)) {
     ++inPlace;
   } else {
     gradient = ds::AddOp::create(builder, gradient.getLoc(), gradient, sum);
@@ -368,7 +370,7 @@ struct AccumulateGradients : dsc::impl::DsAccumulateGradientsBase<AccumulateGrad
     func::FuncOp program = findStep(getOperation());
     if (!program || (microBatches == 1 && !always))
       return;
-    Accumulation accumulation(getOperation(), program, microBatches, tree, tree || apart);
+    Accumulation accumulation(getOperation(), program, microBatches, tree, tree || apart, fresh);
     if (failed(accumulation.run()))
       return signalPassFailure();
     inPlace += accumulation.inPlace;

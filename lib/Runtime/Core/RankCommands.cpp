@@ -2,6 +2,7 @@
 // Each order is a small message, what it needs follows in messages of the same channel. Rank 0
 // reads the data and has the whole tensors, so the others need neither files nor decisions.
 #include "dsc/Runtime/Core/Ranks.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace dsc;
@@ -36,29 +37,31 @@ Status Ranks::command(const Command &what) {
 
 Status Ranks::sendStep(int64_t rank, int64_t rows) {
   Command step = stepOf(rank, rows);
-  uint64_t bytes = static_cast<uint64_t>(step.rows * seq) * sizeof(int32_t);
-  int64_t from = step.first * seq;
+  packed.resize(static_cast<size_t>(step.rows * seq));
   world->enter({"rows of a step", Operation::noId, "from rank 0"});
   Status status = send(rank, &step, sizeof step);
-  if (status.ok())
-    status = send(rank, theTokens.data() + from, bytes);
-  if (status.ok())
-    status = send(rank, theLabels.data() + from, bytes);
-  if (status.ok() && !thePositions.empty())
-    status = send(rank, thePositions.data() + from, bytes);
+  for (const std::vector<int32_t> *window : {&theTokens, &theLabels, &thePositions})
+    if (status.ok() && !window->empty()) {
+      pick(*window, step, packed.data());
+      status = send(rank, packed.data(), packed.size() * sizeof(int32_t));
+    }
   world->leave();
   lastOrder = Clock::now();
   return status;
 }
 
-Status Ranks::receiveStep(const Command &step) {
+Status Ranks::receiveStep(Mine &rank, const Command &step) {
   uint64_t bytes = static_cast<uint64_t>(step.rows * seq) * sizeof(int32_t);
-  int64_t at = step.first * seq;
-  Status status = receive(0, theTokens.data() + at, bytes);
+  Status status = receive(0, rank.step->tokens(), bytes);
   if (status.ok())
-    status = receive(0, theLabels.data() + at, bytes);
-  if (status.ok() && !thePositions.empty())
-    status = receive(0, thePositions.data() + at, bytes);
+    status = receive(0, rank.step->labels(), bytes);
+  if (status.ok() && !thePositions.empty()) {
+    packed.resize(static_cast<size_t>(step.rows * seq));
+    status = receive(0, packed.data(), bytes);
+    if (rank.step->positions())
+      std::copy(packed.begin(), packed.end(), rank.step->positions());
+  }
+  pad(rank, step);
   return status;
 }
 
@@ -129,10 +132,9 @@ Status Ranks::follow() {
       return theFailure = status;
     switch (order.order) {
     case Order::Step:
-      status = receiveStep(order);
+      status = receiveStep(rank, order);
       if (!status.ok())
         break;
-      deal(rank, order);
       execute(rank, order);
       if (rank.outcome == Outcome::Failed)
         status = rank.executor->failure();

@@ -36,6 +36,11 @@ Status Ranks::add(int64_t rank, Communicator &communicator, const DataConfig &co
     return executor.status();
   DataConfig own = config;
   own.batch = config.batch / layout.data;
+  if (int64_t turn = static_cast<int64_t>(whole.plan().rowsInTurn);
+      own.batch * layout.data != config.batch || (turn && own.batch % turn))
+    return damagedError("the rows of a window, " + std::to_string(config.batch) +
+                        ", cannot be dealt to " + std::to_string(layout.data) + " ranks, " +
+                        std::to_string(turn) + " at a time");
   auto step = TrainingStep::open(**executor, own);
   if (!step.ok())
     return Status(step.status().code(),
@@ -133,22 +138,34 @@ void Ranks::setScalars(Mine &rank) {
 
 /// What a rank does of a window with so many rows of data.
 Ranks::Command Ranks::stepOf(int64_t rank, int64_t rows) const {
-  int64_t each = rows / layout.data;
-  return {Order::Step, each, layout.coordinates(rank).data * each, 0};
+  int64_t each = rows / layout.data, turn = static_cast<int64_t>(whole.plan().rowsInTurn);
+  return {Order::Step, each, layout.coordinates(rank).data * (turn ? turn : each), 0};
+}
+
+void Ranks::pick(const std::vector<int32_t> &window, const Command &command, int32_t *to) const {
+  int64_t turn = static_cast<int64_t>(whole.plan().rowsInTurn);
+  int64_t run = turn ? turn : command.rows, stride = run * layout.data;
+  for (int64_t row = 0, from = command.first; row < command.rows; row += run, from += stride)
+    std::memcpy(to + row * seq, window.data() + from * seq,
+                static_cast<size_t>(run * seq) * sizeof(int32_t));
 }
 
 /// This rank's rows of the window in this process.
 void Ranks::deal(Mine &rank, const Command &command) {
-  int64_t own = batch / layout.data;
-  auto copy = [&](const int32_t *from, int32_t *to, int32_t padding) {
-    std::memcpy(to, from + command.first * seq,
-                static_cast<size_t>(command.rows * seq) * sizeof(int32_t));
-    std::fill(to + command.rows * seq, to + own * seq, padding);
-  };
-  copy(theTokens.data(), rank.step->tokens(), 0);
-  copy(theLabels.data(), rank.step->labels(), -100);
+  pick(theTokens, command, rank.step->tokens());
+  pick(theLabels, command, rank.step->labels());
   if (rank.step->positions())
-    copy(thePositions.data(), rank.step->positions(), -1);
+    pick(thePositions, command, rank.step->positions());
+  pad(rank, command);
+}
+
+/// Rows behind those of data count for nothing.
+void Ranks::pad(Mine &rank, const Command &command) const {
+  int64_t from = command.rows * seq, to = batch / layout.data * seq;
+  std::fill(rank.step->tokens() + from, rank.step->tokens() + to, 0);
+  std::fill(rank.step->labels() + from, rank.step->labels() + to, -100);
+  if (rank.step->positions())
+    std::fill(rank.step->positions() + from, rank.step->positions() + to, -1);
 }
 
 void Ranks::execute(Mine &rank, const Command &command) {

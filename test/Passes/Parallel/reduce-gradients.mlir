@@ -1,5 +1,7 @@
 // RUN: ds-opt --ds-reduce-gradients='ranks=2' %s | FileCheck %s
 // RUN: ds-opt --ds-reduce-gradients='ranks=2 zero=1' %s | FileCheck %s --check-prefix=ZERO
+// RUN: ds-opt --ds-reduce-gradients='ranks=2 zero=2' %s | FileCheck %s --check-prefix=TWO
+// RUN: ds-opt --ds-reduce-gradients='ranks=2 zero=3' %s | FileCheck %s --check-prefix=THREE
 // RUN: ds-opt --ds-reduce-gradients='ranks=2 bucket-bytes=0' %s | FileCheck %s --check-prefix=APART
 // RUN: ds-opt --ds-reduce-gradients='ranks=1' %s | FileCheck %s --check-prefix=ONE
 
@@ -48,6 +50,25 @@
 // ZERO: ds.assign @w, %[[ALL]]#0
 // ZERO: ds.assign @b, %[[ALL]]#1
 
+// Gradients of a micro-batch are scattered as soon as they are there, into shared sums.
+// TWO: ds.variable window @"grad:w" : tensor<64x48xf32> = zeros {share = 1 : i32}
+// TWO-LABEL: func.func @train.micro
+// TWO: %[[GRADS:.*]]:2 = ds.reduce_scatter data %{{.*}}, %{{.*}} {ds.label = "gradients.0"} : tensor<8xf32>, tensor<64x48xf32>
+// TWO: ds.assign @"grad:b", %[[GRADS]]#0
+// TWO: ds.assign @"grad:w", %[[GRADS]]#1
+// TWO-LABEL: func.func @train(
+// TWO-NOT: reduce_scatter
+// TWO: ds.sgd_update {{.*}}ds.share = 1 : i32
+// TWO: ds.all_gather data %{{.*}}, %{{.*}} {ds.label = "weights"}
+
+// Parameters are gathered by those who read them, and never after the update.
+// THREE: ds.variable parameter @w : tensor<64x48xf32> = ones {share = 1 : i32}
+// THREE-LABEL: func.func @train.micro
+// THREE: %[[W:.*]] = ds.all_gather data %{{.*}} : tensor<64x48xf32>
+// THREE-NEXT: ds.linear_input_grad %{{.*}}, %[[W]]
+// THREE-LABEL: func.func @train(
+// THREE-NOT: "weights"
+
 ds.variable parameter @w : tensor<64x48xf32> = ones
 ds.variable parameter @b : tensor<8xf32> = zeros
 ds.variable optimizer_state @velocity.w : tensor<64x48xf32> = zeros
@@ -69,6 +90,8 @@ func.func @train.window(%labels: tensor<4x8xi32>) {
 func.func @train.micro(%x: tensor<2x64xf32>, %dy: tensor<2x48xf32>, %db: tensor<2x8xf32>) {
   %w = ds.read @w : tensor<64x48xf32>
   %b = ds.read @b : tensor<8xf32>
+  %dx = ds.linear_input_grad %dy, %w : tensor<2x48xf32>, tensor<64x48xf32> -> tensor<2x64xf32>
+  %twice = ds.add %b, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %0 = ds.bias_grad %db : tensor<2x8xf32> -> tensor<8xf32>
   %1 = ds.linear_weight_grad %x, %dy : tensor<2x64xf32>, tensor<2x48xf32> -> tensor<64x48xf32>
   ds.assign @"grad:w", %1 : tensor<64x48xf32>

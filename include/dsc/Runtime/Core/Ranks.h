@@ -76,14 +76,17 @@ private:
   }
   void setScalars(Mine &rank);
   Command stepOf(int64_t rank, int64_t rows) const;
+  /// Copies the rows of a step from the window to `to`, padding behind them.
+  void pick(const std::vector<int32_t> &window, const Command &command, int32_t *to) const;
   void deal(Mine &rank, const Command &command);
+  void pad(Mine &rank, const Command &command) const;
   void execute(Mine &rank, const Command &command);
   bool remote() const { return world != nullptr; }
   Status send(int64_t rank, const void *data, uint64_t bytes);
   Status receive(int64_t rank, void *data, uint64_t bytes);
   Status command(const Command &command);
   Status sendStep(int64_t rank, int64_t rows);
-  Status receiveStep(const Command &command);
+  Status receiveStep(Mine &rank, const Command &command);
 
   Executor &whole;
   Layout layout;
@@ -93,7 +96,7 @@ private:
   std::vector<Mine> mine;
   std::vector<std::vector<Piece>> others; ///< rank 0 of processes: what each of them has
   std::unique_ptr<RankThreads> threads;
-  std::vector<int32_t> theTokens, theLabels, thePositions;
+  std::vector<int32_t> theTokens, theLabels, thePositions, packed;
   std::chrono::steady_clock::time_point lastOrder;
   ErrorCode endCode = ErrorCode::Ok;
   Status theFailure;
