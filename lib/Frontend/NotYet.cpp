@@ -6,8 +6,6 @@
 using namespace dsc;
 
 static constexpr NotYet list[] = {
-    {.path = "parallel.tensor", .from = 2, .instead = "write 1"},
-    {.path = "parallel.pipeline", .from = 2, .instead = "write 1"},
     {.path = "parallel.context", .from = 2, .instead = "write 1"},
     {.path = "parallel.sequence_parallel", .anything = true, .instead = "write false"},
     {.path = "parallel.schedule", .text = "interleaved", .instead = "write \"1f1b\""},
