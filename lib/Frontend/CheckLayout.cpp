@@ -74,7 +74,7 @@ void Resolver::checkPairs() {
   bool isAdam =
       spec.train.optimizer == OptimizerKind::Adam || spec.train.optimizer == OptimizerKind::AdamW;
   bool exact = spec.train.reproducible == Reproducible::Layout;
-  bool shards = p.zeroStage > 0, cut = p.layout.tensor > 1 && !tensor.broken;
+  bool shards = p.zeroStage > 0 && p.layout.data > 1, cut = p.layout.tensor > 1 && !tensor.broken;
   bool oneBit = p.compression == GradientCompression::OneBit;
   bool compresses = p.compression != GradientCompression::None;
   struct Pair {
@@ -120,7 +120,7 @@ void Resolver::checkPairs() {
           .error(place(pair.first), value(pair.first) + " does not go with " + value(pair.second) +
                                         " (" + records[pair.second].origin + "): " + pair.why)
           .fix(pair.fix);
-  if (shards && data.value == 1 && !batch.broken)
+  if (p.zeroStage > 0 && data.value == 1 && !batch.broken)
     warnings.error(place(zero), value(zero) + " has no effect: " + shown("parallel.data", data));
 }
 
@@ -139,30 +139,13 @@ static int64_t firstWrongSize(const Spec &spec, const std::function<bool(int64_t
 
 /// How many micro-batches a rank has, of every size that a batch has.
 void Resolver::checkMicroBatches() {
-  int64_t count = spec.microBatches(), stages = pipeline.value;
   std::string sizes = shown("train_batch_size", batch) + ", " +
                       shown("train_micro_batch_size_per_gpu", micro) + ", " +
                       shown("parallel.data", data);
-  if (pipeline.broken) {
-  } else if (spec.parallel.interleave > 1) {
-    auto legal = [&](int64_t n) { return n % stages == 0; };
-    std::string rounds = "schedule \"interleaved\" takes micro-batches in rounds of " +
-                         shown("parallel.pipeline", pipeline) + ", a rank has ";
-    if (!legal(count))
-      errors
-          .error(accumulation.given ? accumulation.where : pipeline.where,
-                 rounds + std::to_string(count))
-          .note(sizes)
-          .fix("the nearest gradient_accumulation_steps: " +
-               nearestMultiples(count, stages, INT32_MAX));
-    else if (int64_t size = firstWrongSize(spec, legal))
-      errors
-          .error(place("train.batch_ramp"),
-                 rounds + std::to_string(size / (micro.value * data.value)) + " in steps of " +
-                     std::to_string(size) + " sequences")
-          .fix("a start and an increment that are multiples of " +
-               std::to_string(micro.value * data.value * stages));
-  } else if (count < stages) {
+  int64_t count = spec.microBatches(), stages = pipeline.value;
+  if (spec.parallel.interleave > 1 && !pipeline.broken)
+    checkRounds(sizes);
+  else if (count < stages && !pipeline.broken)
     warnings
         .error(pipeline.given ? pipeline.where : place("parallel.stages"),
                "'parallel.pipeline' is " + std::to_string(stages) + ", but a rank has " +
@@ -170,9 +153,28 @@ void Resolver::checkMicroBatches() {
                    ": most of the time, most stages wait")
         .note(sizes)
         .fix("gradient_accumulation_steps of at least " + std::to_string(stages));
-  }
   if (spec.train.reproducible == Reproducible::Layout && data.value > 1)
     checkTree(sizes);
+}
+
+/// Interleaved schedules take as many micro-batches in turn as there are stages.
+void Resolver::checkRounds(const std::string &sizes) {
+  int64_t count = spec.microBatches(), stages = pipeline.value, unit = micro.value * data.value;
+  auto legal = [&](int64_t n) { return n % stages == 0; };
+  std::string rounds = "schedule \"interleaved\" takes micro-batches in rounds of " +
+                       shown("parallel.pipeline", pipeline) + ", a rank has ";
+  if (!legal(count))
+    errors
+        .error(accumulation.given ? accumulation.where : pipeline.where,
+               rounds + std::to_string(count))
+        .note(sizes)
+        .fix("the nearest gradient_accumulation_steps: " +
+             nearestMultiples(count, stages, INT32_MAX));
+  else if (int64_t size = firstWrongSize(spec, legal))
+    errors
+        .error(place("train.batch_ramp"), rounds + std::to_string(size / unit) + " in steps of " +
+                                              std::to_string(size) + " sequences")
+        .fix("a start and an increment that are multiples of " + std::to_string(unit * stages));
 }
 
 /// Ranks add whole branches to the tree over all micro-batches, or are its lowest levels.

@@ -103,6 +103,7 @@ private:
   void checkHeads();
   void checkPairs();
   void checkMicroBatches();
+  void checkRounds(const std::string &sizes);
   void checkTree(const std::string &sizes);
   void resolveRun();
   void resolveCheckpoint(bool hasValidation);
