@@ -1,7 +1,7 @@
 """Runs contestants in turns (A B C A B C ...) on one case and prints a table: compare.py CASE [--rounds=3] [CONTESTANT ...].
 
 Contestants: dsc, torch-eager, torch-compiled, torch-eager-tuned, torch-compiled-tuned (glibc's allocator kept from giving memory
-back), jax; only if named: dsc-fp16, dsc-bf16 (mixed precision), dsc-selective, dsc-full (recomputation). Figures are over rounds: the median and least of each process's median step; the ratio is tokens/s of dsc over theirs.
+back), jax; only if named: dsc-fp16, dsc-bf16 (mixed precision), dsc-data2 (two data-parallel ranks), dsc-selective, dsc-full (recomputation). Figures are over rounds: the median and least of each process's median step; the ratio is tokens/s of dsc over theirs.
 """
 import argparse
 import json
@@ -17,6 +17,7 @@ CONTESTANTS = {
     "dsc": (["dsc_gpt2.py"], {}),
     "dsc-fp16": (["dsc_gpt2.py", "--set=train.fp16.enabled=true", "--set=train.fp16.initial_scale_power=10"], {}),
     "dsc-bf16": (["dsc_gpt2.py", "--set=train.bf16.enabled=true"], {}),
+    "dsc-data2": (["dsc_gpt2.py", "--set=parallel.data=2", "--set=train.train_micro_batch_size_per_gpu=auto"], {}),
     "dsc-selective": (["dsc_gpt2.py", "--set=train.recompute=selective"], {}),
     "dsc-full": (["dsc_gpt2.py", "--set=train.recompute=full"], {}),
     "torch-eager": (["peers/torch_gpt2.py"], {}),
