@@ -50,12 +50,14 @@ json dsc::notedSettings(const json &spec) {
 
 /// Settings that may change between a checkpoint and the run that continues it; a trailing dot
 /// stands for everything below. The place in the data counts sequences, so how a batch is cut
-/// into micro-batches may change, as may what is kept for the backward pass. `data.*.path`: the
+/// into micro-batches may change, as may what is kept for the backward pass, and how all of it is
+/// dealt to ranks: tensors are saved whole. `data.*.path`: the
 /// same data may lie elsewhere.
 static constexpr std::string_view changeable[] = {"checkpoint.",
                                                   "evaluation.",
                                                   "init.",
                                                   "log.",
+                                                  "parallel.",
                                                   "train.epochs",
                                                   "train.gradient_accumulation_steps",
                                                   "train.gradient_clipping",
@@ -65,7 +67,8 @@ static constexpr std::string_view changeable[] = {"checkpoint.",
                                                   "train.reproducible",
                                                   "train.scheduler.",
                                                   "train.steps",
-                                                  "train.train_micro_batch_size_per_gpu"};
+                                                  "train.train_micro_batch_size_per_gpu",
+                                                  "train.zero_optimization."};
 
 static bool mayChange(const std::string &path) {
   if (path.starts_with("data.") && path.ends_with(".path"))
