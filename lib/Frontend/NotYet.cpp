@@ -8,9 +8,6 @@ using namespace dsc;
 static constexpr NotYet list[] = {
     {.path = "parallel.context", .from = 2, .instead = "write 1"},
     {.path = "parallel.sequence_parallel", .anything = true, .instead = "write false"},
-    {.path = "parallel.schedule", .text = "interleaved", .instead = "write \"1f1b\""},
-    {.path = "parallel.schedule", .text = "zero_bubble", .instead = "write \"1f1b\""},
-    {.path = "parallel.interleave", .from = 2, .instead = "write 1"},
     {.path = "parallel.compression", .text = "half", .instead = "write \"none\""},
     {.path = "parallel.compression", .text = "onebit", .instead = "write \"none\""},
     {.path = "parallel.local_sgd", .from = 1, .instead = "write 0"},

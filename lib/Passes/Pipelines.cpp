@@ -116,6 +116,23 @@ void dsc::setParallelOptions(const Spec &spec, ParallelOptions &options) {
   options.context = parallel.layout.context;
   options.zero = parallel.zeroStage;
   options.bucketBytes = parallel.bucketBytes;
+  switch (parallel.schedule) {
+  case PipelineSchedule::GPipe:
+    options.schedule = std::string("gpipe");
+    break;
+  case PipelineSchedule::OneForwardOneBackward:
+    options.schedule = std::string("1f1b");
+    break;
+  case PipelineSchedule::Interleaved:
+    options.schedule = std::string("interleaved");
+    break;
+  case PipelineSchedule::ZeroBubble:
+    options.schedule = std::string("zero_bubble");
+    break;
+  }
+  options.interleave = parallel.interleave;
+  for (int64_t count : parallel.stages)
+    options.blocks.push_back(count);
 }
 
 void dsc::buildParallelPipeline(OpPassManager &passes, const ParallelOptions &options) {
@@ -128,6 +145,9 @@ void dsc::buildParallelPipeline(OpPassManager &passes, const ParallelOptions &op
   passes.addPass(createDsReduceGradients(reduction));
   DsSplitStagesOptions split;
   split.layout = {options.data, options.tensor, options.pipeline, options.context};
+  split.pipelineSchedule = options.schedule;
+  split.interleave = options.interleave;
+  split.blocks.assign(options.blocks.begin(), options.blocks.end());
   passes.addPass(createDsSplitStages(split));
 }
 

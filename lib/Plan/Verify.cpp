@@ -306,9 +306,18 @@ private:
       if (badName({Place::Program, p}, "program", plan.programs[p].name, seen))
         return true;
       std::set<std::string> names, outputs;
-      for (size_t b = 0; b < plan.programs[p].buffers.size(); ++b)
-        if (buffer(p, b, plan.programs[p].buffers[b].kind == Kind::Output ? outputs : names))
+      uint32_t places = 1; // the program's: a micro-batch is at one of them
+      for (size_t b = 0; b < plan.programs[p].buffers.size(); ++b) {
+        const Buffer &found = plan.programs[p].buffers[b];
+        if (buffer(p, b, found.kind == Kind::Output ? outputs : names))
           return true;
+        if (found.places > 1 && places > 1 && found.places != places)
+          return broken({Place::Buffer, p, b}, "[places] buffer " + quote(found.name) +
+                                                   " of program " + quote(plan.programs[p].name) +
+                                                   " has " + number(found.places) +
+                                                   " places, others have " + number(places));
+        places = std::max(places, found.places);
+      }
     }
     for (size_t p = 0; p < plan.programs.size(); ++p)
       if (instructions(p) || liveRanges(p))

@@ -26,7 +26,8 @@ MOST_RANKS = 8
 FACTORS = {
     "data": [1, 2, 4],
     "tensor": [1],
-    "pipeline": [1],
+    "pipeline": [1, 2, 3],
+    "schedule": ["gpipe", "1f1b", "interleaved", "zero_bubble"],
     "zero": [0, 1, 2, 3],
     "accumulation": [1, 2, 4],
     "bucket": [0, 4096, 1 << 25],
@@ -46,6 +47,11 @@ def ranks(case):
 
 def legal(case):
     if not 2 <= ranks(case) <= MOST_RANKS:
+        return False
+    if case["pipeline"] == 1 and case["schedule"] != "1f1b":
+        return False
+    if case["schedule"] == "interleaved" and (
+            case["accumulation"] % case["pipeline"] or SHAPES[case["shape"]]["n_layer"] < 2 * case["pipeline"]):
         return False
     return case["zero"] == 0 or case["data"] > 1
 
@@ -82,6 +88,7 @@ def covering(r):
 def device_key(case):
     """What the run on one device depends on."""
     parts = {name: case[name] for name in ("precision", "dropout", "tied", "optimizer", "shape")}
+    parts["reproducible"] = case.get("reproducible", "layout")
     return parts | {"micro_batches": case["data"] * case["accumulation"]}
 
 
@@ -114,7 +121,7 @@ class Runner:
         drop = {f"{place}_pdrop": case["dropout"] for place in ("resid", "embd", "attn")}
         optimizer = {"AdamW": {"lr": 1e-2, "weight_decay": 0.1}, "SGD": {"lr": 0.1, "momentum": 0.9}, "Lamb": {"lr": 1e-2}}
         train = {"train_batch_size": micro_batches, "train_micro_batch_size_per_gpu": 1, "steps": STEPS, "gradient_clipping": 0.5,
-                 "reproducible": "layout", "optimizer": {"type": case["optimizer"], "params": optimizer[case["optimizer"]]}}
+                 "reproducible": case.get("reproducible", "layout"), "optimizer": {"type": case["optimizer"], "params": optimizer[case["optimizer"]]}}
         if case["precision"] == "fp16":
             train["fp16"] = {"enabled": True, "initial_scale_power": 20, "hysteresis": 1, "loss_scale_window": 2}
         elif case["precision"] == "bf16":
@@ -125,6 +132,9 @@ class Runner:
         if not alone:
             spec["parallel"] = {"data": case["data"], "tensor": case["tensor"], "pipeline": case["pipeline"],
                                 "bucket_bytes": case["bucket"]}
+            if case["pipeline"] > 1:
+                spec["parallel"] |= {name: case[name] for name in ("schedule", "stages") if name in case}
+                spec["parallel"]["interleave"] = 2 if case["schedule"] == "interleaved" else 1
             train["zero_optimization"] = {"stage": case["zero"]}
         return spec
 

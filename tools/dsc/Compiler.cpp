@@ -156,9 +156,9 @@ private:
   }
 
   Status runPhases() {
-    if (const Layout &layout = spec.parallel.layout; layout.tensor > 1 || layout.pipeline > 1)
-      return inputError("programs for tensor and pipeline ranks are not available yet\nfix: remove "
-                        "'parallel.tensor' and 'parallel.pipeline' from the spec");
+    if (spec.parallel.layout.tensor > 1)
+      return inputError("programs for tensor ranks are not available yet\nfix: remove "
+                        "'parallel.tensor' from the spec");
     ImportOptions import;
     import.places = result.sections;
     for (const Provenance &value : result.values)

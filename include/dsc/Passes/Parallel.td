@@ -56,36 +56,63 @@ def DsReduceGradients : Pass<"ds-reduce-gradients", "::mlir::ModuleOp"> {
 def DsSplitStages : Pass<"ds-split-stages", "::mlir::ModuleOp"> {
   let summary = "Move training into one module a pipeline stage";
   let description = [{
-    The programs of the step, their schedule and the variables that they touch go to `module @stage.0`; the module around it
-    keeps the other programs and the logical state, whole.
+    The programs of the step, their schedule and the variables that they touch go to modules `@stage.0`, `@stage.1` and so on;
+    the module around them keeps the other programs and the logical state, whole.
+
+    With several stages the model is cut into parts at blocks (`blocks`: how many each part has; the first also has the
+    embedding, the last the head), part v on stage v mod P, and `@train.micro` into programs of a part: `@train.forward` and
+    `@train.backward`, or one `@train.micro` where backward follows forward at once; schedules that delay gradients of
+    parameters have `@train.backward.input` and `@train.backward.weights`. The last block goes backward as it goes forward. A
+    value that another program reads becomes a variable `stash.<block>` with a place for each micro-batch in flight; one that
+    another stage reads is sent from there. `ds.schedule` has a row a micro-batch and program.
+
+    `@train` runs on every stage with what it has. Square sums and loss of other stages are zeros, and a sum over the stages
+    makes them whole; gradients of a tied parameter are exchanged, so that each of its stages updates the same bits.
 
     Before: programs of the whole step, collectives in place. After: no `@train` outside of stages. With one rank the
     module is left alone.
 
     - P1: there are `ds.schedule` and the programs that it names.
+    - P2: schedule, parts and micro-batches go together, and every part has a block.
+    - P3: every op belongs to a stage, and values flow from part to part.
+    - P4: what all stages decide upon, all have: loss and norm.
+    - P5: no stage holds more micro-batches than theory says, and none waits for ever.
 
     ```mlir
     module {
-      ds.schedule [@train.window, @train.micro, @train] times [1, 4, 1]
-      ...
-    }
+      ds.schedule [@train.window, @train.micro, @train] times [1, 2, 1]
+      func.func @train.micro(%tokens: tensor<1x8xi32>, %labels: tensor<1x8xi32>) {
+        %x = ds.block "h.0" -> tensor<1x8x16xf32> { ... }
+        %y = ds.block "h.1" -> tensor<1x8x16xf32> { ... }
+        ...
     ```
     becomes
     ```mlir
     module {
-      module @stage.0 attributes {ds.layout = array<i64: 2, 1, 1, 1>} {
-        ds.schedule [@train.window, @train.micro, @train] times [1, 4, 1]
+      module @stage.0 attributes {ds.layout = array<i64: 1, 1, 2, 1>} {
+        ds.schedule [@train.window, @train.forward, @train.forward, @train.backward, @train.backward, @train] times [1, 1, 1, 1, 1, 1]
+        ds.variable stash @stash.h.0 : tensor<1x8x16xf32> = zeros {places = 2 : i64}
+        func.func @train.forward(%tokens: tensor<1x8xi32>) {
+          %x = ds.block "h.0" -> tensor<1x8x16xf32> { ... }
+          ds.assign @stash.h.0, %x : tensor<1x8x16xf32>
+          %kept = ds.read @stash.h.0 : tensor<1x8x16xf32>
+          ds.send %kept to 1 channel 0 : tensor<1x8x16xf32>
+          return
+        }
         ...
-      }
-    }
     ```
   }];
   let options = [
-    ListOption<"layout", "layout", "int64_t", "ranks along data, tensor, pipeline and context; default one of each">
+    ListOption<"layout", "layout", "int64_t", "ranks along data, tensor, pipeline and context; default one of each">,
+    Option<"pipelineSchedule", "schedule", "std::string", "\"1f1b\"",
+           "gpipe, 1f1b, interleaved or zero_bubble; default 1f1b">,
+    Option<"interleave", "interleave", "int64_t", "1", "parts of the model a stage; default 1">,
+    ListOption<"blocks", "blocks", "int64_t", "blocks of each part; default: dealt evenly">
   ];
   let dependentDialects = ["::dsc::ds::DSDialect"];
   let statistics = [
-    Statistic<"stages", "stages", "modules of stages">
+    Statistic<"stages", "stages", "modules of stages">,
+    Statistic<"places", "places", "places of all stashes">
   ];
 }
 

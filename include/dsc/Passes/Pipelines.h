@@ -79,6 +79,12 @@ struct ParallelOptions : mlir::PassPipelineOptions<ParallelOptions> {
   Option<int64_t> zero{*this, "zero", llvm::cl::desc("ZeRO stage"), llvm::cl::init(int64_t(0))};
   Option<int64_t> bucketBytes{*this, "bucket-bytes", llvm::cl::desc("most bytes of a bucket"),
                               llvm::cl::init(int64_t(32) << 20)};
+  Option<std::string> schedule{*this, "schedule",
+                               llvm::cl::desc("gpipe, 1f1b, interleaved or zero_bubble"),
+                               llvm::cl::init("1f1b")};
+  Option<int64_t> interleave{*this, "interleave", llvm::cl::desc("parts of the model a stage"),
+                             llvm::cl::init(int64_t(1))};
+  ListOption<int64_t> blocks{*this, "blocks", llvm::cl::desc("blocks of each part")};
   int64_t ranks() const { return data * tensor * pipeline * context; }
 };
 /// What the spec asks of the parallel phase.

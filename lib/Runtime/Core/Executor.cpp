@@ -65,8 +65,6 @@ StatusOr<std::unique_ptr<Executor>> Executor::create(Plan plan, const ExecutorOp
   e.thePlan = std::move(plan);
   if ((e.communicator = options.communicator))
     e.coordinates = e.thePlan.layout.coordinates(e.communicator->rank());
-  for (const Variable &variable : e.thePlan.variables)
-    e.places = std::max<int64_t>(e.places, variable.places);
   e.bound.resize(e.thePlan.programs.size());
   for (size_t p = 0; p < e.bound.size(); ++p)
     e.bind(e.thePlan.programs[p], e.bound[p], options.aloneBytes);
@@ -114,7 +112,7 @@ void Executor::bindCopy(const Program &program, const Instruction &instruction, 
   Share share = shareOf(source, instruction.axis);
   uint64_t size = static_cast<uint64_t>(byteSize(source.dtype));
   step.bytes = share.size() * size;
-  for (size_t place = 0; place < static_cast<size_t>(places); ++place)
+  for (size_t place = 0; place < out.places; ++place)
     for (size_t k = 0; k < 2; ++k) {
       void *&operand = out.operands[place * out.stride + operands + k];
       operand = static_cast<std::byte *>(operand) + share.begin * size;
@@ -136,10 +134,24 @@ static const char *describeKind(Opcode opcode) {
   }
 }
 
+/// The first instruction that touches `buffer`.
+static uint32_t firstUse(const Program &program, uint32_t buffer) {
+  uint32_t index = 0;
+  for (const Instruction &instruction : program.instructions) {
+    for (const Operand &operand : instruction.operands)
+      if (operand.buffer == buffer)
+        return index;
+    ++index;
+  }
+  return index;
+}
+
 void Executor::bindExchange(const Program &program, const Instruction &instruction, Bound &out,
                             Step &step) const {
   Exchange exchange;
   uint32_t id = static_cast<uint32_t>(&instruction - program.instructions.data());
+  if (instruction.axis == Axis::Pipeline) // programs differ from stage to stage
+    id = Operation::noId;
   exchange.operation = {describeKind(instruction.opcode), id, instruction.label};
   exchange.block = instruction.block;
   exchange.tag = instruction.channel;
@@ -154,19 +166,24 @@ void Executor::bindExchange(const Program &program, const Instruction &instructi
         {nullptr, buffer.bytes / static_cast<uint64_t>(byteSize(buffer.dtype)), buffer.dtype});
     step.bytes = buffer.bytes;
   }
-  exchange.sends.resize(static_cast<size_t>(places));
+  exchange.sends.resize(out.places);
   step.exchange = out.exchanges.size();
+  if (instruction.opcode == Opcode::Send)
+    out.overwrites.emplace_back(firstUse(program, instruction.operands[0].buffer), step.exchange);
   out.exchanges.push_back(std::move(exchange));
 }
 
 void Executor::bind(const Program &program, Bound &out, uint64_t aloneBytes) const {
   for (const Instruction &instruction : program.instructions)
     out.stride += instruction.operands.size();
-  out.operands.reserve(out.stride * static_cast<size_t>(places)); // steps point into it
-  for (int64_t place = 0; place < places; ++place)
+  for (const Buffer &buffer : program.buffers)
+    out.places = std::max<size_t>(out.places, buffer.places);
+  out.operands.reserve(out.stride * out.places); // steps point into it
+  for (size_t place = 0; place < out.places; ++place)
     for (const Instruction &instruction : program.instructions)
       for (const Operand &operand : instruction.operands)
-        out.operands.push_back(address(program.buffers[operand.buffer], operand.offset, place));
+        out.operands.push_back(
+            address(program.buffers[operand.buffer], operand.offset, static_cast<int64_t>(place)));
   size_t operands = 0;
   for (const Instruction &instruction : program.instructions) {
     Step step{instruction.opcode};
@@ -197,6 +214,7 @@ void Executor::bind(const Program &program, Bound &out, uint64_t aloneBytes) con
     if (Kind kind = program.buffers[b].kind; !isPersistent(kind) && kind != Kind::Input)
       out.poison.emplace_back(program.buffers[b].first, b);
   std::sort(out.poison.begin(), out.poison.end());
+  std::sort(out.overwrites.begin(), out.overwrites.end());
 }
 
 void Executor::storeScalars() {
@@ -325,15 +343,30 @@ static double readScalar(const void *pointer) {
   return value;
 }
 
+/// Waits until what was sent from this place before has been taken, as `instruction` is the first
+/// to write there again.
+Status Executor::finishOverwritten(size_t program, uint32_t instruction, size_t place,
+                                   size_t &next) {
+  Bound &b = bound[program];
+  for (; next < b.overwrites.size() && b.overwrites[next].first <= instruction; ++next) {
+    Exchange &x = b.exchanges[b.overwrites[next].second];
+    if (!x.sends[place].pending())
+      continue;
+    communicator->enter(x.operation);
+    Status status = communicator->wait(x.sends[place]);
+    communicator->leave();
+    if (!status.ok())
+      return status;
+  }
+  return {};
+}
+
 /// A collective, or one side of a message.
 Status Executor::exchange(const Step &step, size_t program, size_t place) {
   Exchange &x = bound[program].exchanges[step.exchange];
   if (step.opcode == Opcode::Send) {
     Communicator::Request &last = x.sends[place];
     communicator->enter(x.operation);
-    if (last.pending()) // the bytes of this place are about to be sent again
-      if (Status status = communicator->wait(last); !status.ok())
-        return status;
     auto request =
         communicator->send(x.peer, x.tag, static_cast<std::byte *>(step.operands[0]), step.bytes);
     communicator->leave();
@@ -375,14 +408,17 @@ Status Executor::finishSends() {
 
 Outcome Executor::run(size_t program, int64_t part) {
   Bound &b = bound[program];
-  size_t place = static_cast<size_t>(part % places);
-  size_t poisoned = 0;
+  size_t place = static_cast<size_t>(part) % b.places;
+  size_t poisoned = 0, overwritten = 0;
   bool announced = false;
   for (size_t i = 0; i < b.steps.size(); ++i) {
     Step step = b.steps[i];
     step.operands += b.stride * place;
     if (poison)
       poisonBefore(program, static_cast<uint32_t>(i), poisoned);
+    theFailure = finishOverwritten(program, static_cast<uint32_t>(i), place, overwritten);
+    if (!theFailure.ok())
+      return Outcome::Failed;
     if (!isLocal(step.opcode)) {
       theFailure = exchange(step, program, place);
       if (!theFailure.ok())

@@ -127,10 +127,13 @@ private:
   struct Bound {
     std::vector<void *> operands; ///< all of place 0, then all of place 1, ...
     size_t stride = 0;            ///< operands of one place
+    size_t places = 1;            ///< of stashes; all that have several have equally many
     std::vector<Step> steps;
     std::vector<Exchange> exchanges;
     /// Buffers to poison, by first use.
     std::vector<std::pair<uint32_t, size_t>> poison;
+    /// Sends whose bytes an instruction is the first to write again, by that instruction.
+    std::vector<std::pair<uint32_t, size_t>> overwrites;
   };
   struct Work;
 
@@ -143,6 +146,7 @@ private:
   void bindCopy(const plan::Program &program, const plan::Instruction &instruction, Bound &bound,
                 size_t operands, Step &step) const;
   Status exchange(const Step &step, size_t program, size_t place);
+  Status finishOverwritten(size_t program, uint32_t instruction, size_t place, size_t &next);
   void execute(const Step &step, size_t program, size_t instruction);
   void poisonBefore(size_t program, uint32_t instruction, size_t &next);
   std::string scan(const plan::Buffer &buffer, uint64_t offset, uint64_t bytes) const;
@@ -153,7 +157,6 @@ private:
   std::shared_ptr<KernelLibrary> library;
   Communicator *communicator = nullptr;
   Coordinates coordinates;
-  int64_t places = 1; ///< of stashes
   Scratch scratch;
   Status theFailure;
   Arena arena;
