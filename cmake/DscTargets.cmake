@@ -84,6 +84,11 @@ function(dsc_add_library name)
   add_library(${name} STATIC ${sources})
   dsc_common_options(${name})
   dsc_use_pch(${name} ${ARG_MLIR} ${ARG_TEST})
+  # Several files a compilation: the templates of JSON and of the standard library are instantiated once for them, not once
+  # each. Not where MLIR is seen: an edit to one pass is to rebuild that pass alone.
+  if(NOT ARG_MLIR)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
   if(ARG_MLIR)
     target_link_libraries(${name} PUBLIC MLIR LLVM)
   endif()

@@ -7,7 +7,6 @@
 
 using namespace dsc;
 
-static constexpr double maxSteps = 1e12;
 static constexpr double maxSeed = 18446744073709551615.0;
 
 static void addDataRows(std::vector<SpecKey> &t) {

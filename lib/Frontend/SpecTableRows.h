@@ -5,6 +5,9 @@
 #include "dsc/Frontend/SpecTable.h"
 
 namespace dsc {
+/// Greatest number of steps, and of what is counted in them.
+inline constexpr double maxSteps = 1e12;
+
 void addModelRows(std::vector<SpecKey> &table);
 void addTrainRows(std::vector<SpecKey> &table);
 void addDeepSpeedRows(std::vector<SpecKey> &table);

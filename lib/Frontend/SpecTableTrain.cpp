@@ -4,8 +4,6 @@
 
 using namespace dsc;
 
-static constexpr double maxSteps = 1e12;
-
 static void addOptimizerRows(std::vector<SpecKey> &t) {
   t.push_back(
       {.path = "train.optimizer", .types = TObject, .doc = "How gradients change weights."});

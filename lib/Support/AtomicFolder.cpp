@@ -2,6 +2,7 @@
 // Order: every file synced, then the folder that names them, then the rename, then the folder
 // above. A crash between any two leaves the old folder in place, or the new one whole.
 #include "dsc/Support/AtomicFolder.h"
+#include "SystemError.h"
 #include "dsc/Support/File.h"
 #include <algorithm>
 #include <atomic>
@@ -15,10 +16,6 @@
 #include <utility>
 
 using namespace dsc;
-
-static Status systemError(const std::string &what, const std::string &path, int code) {
-  return inputError(what + " '" + path + "': " + std::generic_category().message(code));
-}
 
 static std::string folderAbove(const std::string &path) {
   std::string folder = std::filesystem::path(path).parent_path().string();

@@ -1,5 +1,6 @@
 //===- File.cpp - mapped reading, atomic writing ----------------------------===//
 #include "dsc/Support/File.h"
+#include "SystemError.h"
 #include "dsc/Support/Numbers.h"
 #include <algorithm>
 #include <atomic>
@@ -13,10 +14,6 @@
 #include <utility>
 
 using namespace dsc;
-
-static Status systemError(const std::string &what, const std::string &path, int code) {
-  return inputError(what + " '" + path + "': " + std::generic_category().message(code));
-}
 
 namespace {
 struct Descriptor {

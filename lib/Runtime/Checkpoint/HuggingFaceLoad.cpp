@@ -13,13 +13,6 @@
 using namespace dsc;
 using nlohmann::json;
 
-static std::string_view shortName(std::string_view name) {
-  constexpr std::string_view prefix = "transformer.";
-  if (name.starts_with(prefix))
-    name.remove_prefix(prefix.size());
-  return name;
-}
-
 /// h.N.attn.bias and h.N.attn.masked_bias: the causal mask, kept as a buffer by old versions of
 /// transformers.
 static bool isMaskBuffer(std::string_view name) {

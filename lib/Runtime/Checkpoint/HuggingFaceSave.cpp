@@ -1,6 +1,7 @@
 //===- HuggingFaceSave.cpp - weights to a folder -------------------------------===//
 // The file is planned as a list of tensors in data order, each from a buffer or, byte for byte,
 // from the file that was loaded; then header and data are written in one go.
+#include "HuggingFaceConfig.h"
 #include "dsc/Runtime/Checkpoint/HuggingFace.h"
 #include "dsc/Support/HalfFloat.h"
 #include "dsc/Support/Json.h"
@@ -27,11 +28,6 @@ struct Layout {
   bool sameHeader = false; ///< the source's header holds for the new file as it is
 };
 } // namespace
-
-static std::string_view shortName(std::string_view name) {
-  constexpr std::string_view prefix = "transformer.";
-  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
-}
 
 static Status saveError(const std::string &what) {
   return {ErrorCode::Damaged, "the weights could not be saved: " + what};

@@ -9,15 +9,15 @@
 using namespace dsc;
 using Request = Communicator::Request;
 
-static constexpr uint64_t scaleBytes = sizeof(float), blockElements = 1024;
+static constexpr uint64_t scaleBytes = sizeof(float), scaleBlock = 1024;
 
 uint64_t onebit::encodedBytes(uint64_t elements) { return scaleBytes + (elements + 7) / 8; }
 
 void onebit::encode(std::span<const float> values, std::span<std::byte> message) {
   double sum = 0;
-  for (size_t begin = 0; begin < values.size(); begin += blockElements) {
+  for (size_t begin = 0; begin < values.size(); begin += scaleBlock) {
     double block = 0;
-    for (float value : values.subspan(begin, std::min(blockElements, values.size() - begin)))
+    for (float value : values.subspan(begin, std::min(scaleBlock, values.size() - begin)))
       block += std::fabs(static_cast<double>(value));
     sum += block;
   }
