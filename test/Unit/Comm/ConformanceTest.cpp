@@ -52,7 +52,7 @@ TEST_P(Faults, AreNamed) {
     rank.expect(status.code() == ErrorCode::Communication, "no error of communication");
     rank.expect(status.message().find(fault.message) != std::string::npos,
                 "another message: " + status.message());
-    rank.expect(seconds < fault.within, "after " + std::to_string(seconds) + " s");
+    rank.expect(seconds < fault.within + 1, "after " + std::to_string(seconds) + " s");
   });
   EXPECT_EQ(joined(failures), "");
 }

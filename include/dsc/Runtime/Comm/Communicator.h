@@ -71,7 +71,8 @@ public:
   /// current operation (outside of any, counted from this call), or when another rank has failed.
   /// After a failure nobody touches the bytes any more.
   virtual Status wait(Request &request) = 0;
-  /// Whether wait() would return at once. For a thread that drives messages beside computation.
+  /// Whether wait() would return at once. For a thread that drives messages beside computation; it
+  /// has no deadline, and others do not see whom this rank waits for.
   virtual bool test(Request &request) = 0;
 
   /// What this rank is at, until leave() or the next enter(): for messages, and the start of the
@@ -123,6 +124,8 @@ protected:
 
 struct CommunicatorOptions {
   double timeoutSeconds = 60;
+  /// For all processes of a launcher to be there.
+  double startSeconds = 60;
   /// Ranks of one process reduce in each other's memory; tests of the algorithms that are made of
   /// messages switch it off.
   bool sharedMemory = true;

@@ -88,7 +88,7 @@ static Status initialize(const LaunchEnvironment &environment, const Communicato
   started.table = *table;
   // Written by a thread that may be left behind.
   auto shared = std::make_shared<MpiProcess>(started);
-  Status status = within(options.timeoutSeconds, "the start of MPI", [shared]() -> Status {
+  Status status = within(options.startSeconds, "the start of MPI", [shared]() -> Status {
     char library[128] = "MPI";
     int threads = 0;
     if (shared->table->initialize(&shared->rank, &shared->size, &threads, &shared->largestTag,
@@ -120,7 +120,7 @@ StatusOr<std::unique_ptr<Communicator>> dsc::joinWorld(const LaunchEnvironment &
   int first = process.channels;
   if (first + MpiCommunicator::channelsOfWorld > DSC_MPI_CHANNELS)
     return Status(ErrorCode::Internal, "too many worlds");
-  Status status = within(options.timeoutSeconds, "the start of communication", [first]() -> Status {
+  Status status = within(options.startSeconds, "the start of communication", [first]() -> Status {
     for (int i = 0; i < MpiCommunicator::channelsOfWorld; ++i)
       if (process.table->openChannel(first + i))
         return {ErrorCode::Communication, "MPI does not open a channel"};

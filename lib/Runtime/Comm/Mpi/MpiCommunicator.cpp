@@ -27,7 +27,7 @@ MpiCommunicator::~MpiCommunicator() {
         failureOf(self(), {ErrorCode::Communication, "rank " + std::to_string(rank_) + " ended"})));
   // The others have been told: time to say it before they are ended. One rank ends all; the rest go
   // by themselves, with MPI not finalised, should that one not get there.
-  double seconds = std::min(0.5, timeout / 4);
+  double seconds = std::min(1.0, timeout / 4);
   std::this_thread::sleep_for(std::chrono::duration<double>(first ? seconds : 2 * seconds));
   if (first)
     mpi.table->abort(why.exitCode());
@@ -147,7 +147,10 @@ Status MpiCommunicator::wait(Request &request) {
   startWait();
   // Looks first, gives the core away next, sleeps at last: messages of shared memory move only when
   // both sides look, so not before a segment's time.
-  Clock::time_point began = Clock::now(), nextQuestion = began;
+  auto share = [&](int of) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout / of));
+  };
+  Clock::time_point began = Clock::now(), blockedSince{}, nextQuestion{};
   bool blocked = false;
   for (uint64_t looks = 0;; ++looks) {
     if (Status status = advance(slot); !status)
@@ -162,8 +165,8 @@ Status MpiCommunicator::wait(Request &request) {
     if (!blocked) {
       blockedBy(slot.peer);
       blocked = true;
-      nextQuestion = now + std::chrono::duration_cast<Clock::duration>(
-                               std::chrono::duration<double>(timeout / 4));
+      blockedSince = now;
+      nextQuestion = now + (secondsLeft() > timeout / 2 ? share(4) : share(64));
     }
     if (now - lastPoll > std::chrono::microseconds(500)) {
       poll();
@@ -174,10 +177,10 @@ Status MpiCommunicator::wait(Request &request) {
     }
     if (now >= nextQuestion) {
       ask(slot.peer);
-      nextQuestion = now + std::chrono::duration_cast<Clock::duration>(
-                               std::chrono::duration<double>(timeout / 32));
+      nextQuestion = now + share(64);
     }
-    if (secondsLeft() <= 0)
+    // Who is to blame is known after a few questions, also where a long operation stops at its end.
+    if (secondsLeft() <= 0 && now - blockedSince > share(16))
       return timedOut(slot);
     if (now - began < std::chrono::milliseconds(2))
       sched_yield();

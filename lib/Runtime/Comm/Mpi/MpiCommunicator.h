@@ -79,7 +79,7 @@ private:
   Status failedStatus();
   Status mpiError(int error, int peer);
   OperationSnapshot self() const;
-  double fresh() const { return timeout / 4; } ///< seconds that an answer is believed
+  double fresh() const { return timeout / 8; } ///< seconds that an answer is believed
 
   MpiProcess &mpi;
   int firstChannel;

@@ -90,7 +90,8 @@ static void checkShares(Rank &rank, Algorithm algorithm) {
         if (!exact && share.size())
           std::memcpy(list.tensors[t].data + share.begin * size,
                       sum.tensors[t].data + share.begin * size, share.size() * size);
-        std::memset(list.tensors[t].data, 0xFF, share.begin * size);
+        if (share.begin)
+          std::memset(list.tensors[t].data, 0xFF, share.begin * size);
         if (share.end < list.tensors[t].elements)
           std::memset(list.tensors[t].data + share.end * size, 0xFF,
                       (list.tensors[t].elements - share.end) * size);

@@ -51,7 +51,7 @@ struct Fault {
   int culprit;
   /// All others' messages contain it.
   const char *message;
-  /// Seconds until the last of them has it, of a timeout of 1 s.
+  /// Timeouts until the last of them has it.
   double within;
 };
 std::span<const Fault> faults();

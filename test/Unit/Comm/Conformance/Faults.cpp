@@ -25,7 +25,7 @@ static Status reduceUnless(Rank &rank, const std::function<void()> &otherwise) {
 static const Fault table[] = {
     {"CO_03_stopped_rank", 4,
      [](Rank &rank, const Means &means) { return reduceUnless(rank, means.stop); }, 3,
-     "rank 3 never reached all-reduce 17, gradient bucket 2, layers.4 within 1 s", 2},
+     "rank 3 never reached all-reduce 17, gradient bucket 2, layers.4 within ", 2},
     {"CO_03_killed_rank", 4,
      [](Rank &rank, const Means &means) { return reduceUnless(rank, means.die); }, 3,
      "rank 3 ended and never reached all-reduce 17, gradient bucket 2, layers.4", 2},
