@@ -16,7 +16,9 @@ GRACE = 20  # for the launcher to start, notice, and end all
 
 
 def run(ranks, victim, kill, delay, mpirun):
-    job = subprocess.Popen([*mpirun, "-n", str(ranks), "comm-conformance", "--loop", f"--timeout={TIMEOUT if not kill else 60}"],
+    # The launcher waits so long between SIGTERM, on which the others say what they are at, and SIGKILL.
+    patience = ["--mca", "odls_base_sigkill_timeout", "4"] if kill else []
+    job = subprocess.Popen([*mpirun, *patience, "-n", str(ranks), "comm-conformance", "--loop", f"--timeout={TIMEOUT if not kill else 60}"],
                            stderr=subprocess.PIPE, text=True, start_new_session=True)
     pids, lines = {}, []
     while len(pids) < ranks:
