@@ -26,6 +26,7 @@ public:
     role(root, plan);
     table(plan.kernels, root.kernels(), [&](const fb::Kernel &in, Kernel &out) {
       out = {text(in.name()), numbers(in.operands()), in.items(), in.workspace()};
+      uses(in, out.uses);
     });
     table(plan.images, root.images(), [&](const fb::Image &in, KernelImage &out) {
       out.isa = text(in.isa());
@@ -109,6 +110,24 @@ private:
     out.cut.outer = cut[0];
     out.cut.count = cut[1];
     out.cut.inner = cut[2];
+  }
+
+  void uses(const fb::Kernel &in, std::vector<OperandUse> &out) {
+    constexpr uint64_t readBit = 256, writeBit = 512;
+    for (uint64_t bits : numbers(in.uses())) {
+      if (bits >= 2 * writeBit)
+        return refuse(&in, "[enum] use " + std::to_string(bits) + " is unknown");
+      out.push_back({checked<DType>(bits % readBit, 5, "type", &in), (bits & readBit) != 0,
+                     (bits & writeBit) != 0});
+    }
+    const auto *inputs = in.inputs();
+    if (!inputs || !spend(inputs->size(), 4))
+      return;
+    if (inputs->size() != out.size())
+      return refuse(&in, "[kernel] a kernel has " + std::to_string(inputs->size()) +
+                             " names of inputs and " + std::to_string(out.size()) + " operands");
+    for (size_t k = 0; k < out.size(); ++k)
+      out[k].input = text(inputs->Get(size(k)));
   }
 
   void instruction(const fb::Instruction &from, Instruction &to) {

@@ -13,6 +13,9 @@ template <typename To, typename From> static To as(From value) { return static_c
 using Builder = flatbuffers::FlatBufferBuilder;
 template <typename T> using Offsets = std::vector<flatbuffers::Offset<T>>;
 
+/// Of Kernel.uses: see Plan.fbs.
+static constexpr uint64_t readBit = 256, writeBit = 512;
+
 static flatbuffers::Offset<fb::Program> build(Builder &builder, const Program &program) {
   Offsets<fb::Buffer> buffers;
   for (const Buffer &b : program.buffers)
@@ -62,9 +65,17 @@ static std::string buildPrograms(const Plan &plan) {
   Builder builder(1 << 16);
   Tables whole(builder, plan);
   Offsets<fb::Kernel> kernels;
-  for (const Kernel &k : plan.kernels)
-    kernels.push_back(
-        fb::CreateKernelDirect(builder, k.name.c_str(), &k.operands, k.items, k.workspace));
+  for (const Kernel &k : plan.kernels) {
+    std::vector<uint64_t> uses;
+    Offsets<flatbuffers::String> inputs;
+    for (const OperandUse &use : k.uses) {
+      uses.push_back(as<uint64_t>(use.type) | (use.reads ? readBit : 0) |
+                     (use.writes ? writeBit : 0));
+      inputs.push_back(builder.CreateSharedString(use.input));
+    }
+    kernels.push_back(fb::CreateKernelDirect(builder, k.name.c_str(), &k.operands, k.items,
+                                             k.workspace, &uses, &inputs));
+  }
   Offsets<fb::Image> images;
   for (const KernelImage &image : plan.images) {
     Offsets<flatbuffers::String> features;

@@ -136,6 +136,20 @@ private:
     return false;
   }
 
+  /// Whether ranks along `axis` exchange or have parts of anything.
+  bool isDealt(Axis axis) const {
+    for (const Role &stage : whole.stages) {
+      for (const Variable &variable : stage.variables)
+        if (variable.cut.axis == axis || variable.share == axis)
+          return true;
+      for (const Program &program : stage.programs)
+        for (const Instruction &instruction : program.instructions)
+          if (instruction.axis == axis)
+            return true;
+    }
+    return false;
+  }
+
   bool layout() {
     const Layout &grid = whole.layout;
     constexpr int64_t most = 1 << 20;
@@ -148,6 +162,16 @@ private:
     if (whole.stages.size() != stages)
       return broken({Place::Plan}, "[layout] " + number(whole.stages.size()) +
                                        " stages, expected " + number(stages));
+    int64_t ranks = 1;
+    for (Axis axis : {Axis::Data, Axis::Tensor, Axis::Pipeline, Axis::Context})
+      ranks = std::min(most + 1, ranks * grid.size(axis)); // most^2 fits
+    if (ranks > most)
+      return broken({Place::Plan}, "[layout] more than 2^20 ranks");
+    for (Axis axis : {Axis::Tensor, Axis::Context})
+      if (grid.size(axis) > 1 && !isDealt(axis))
+        return broken({Place::Plan}, "[layout] " + number(static_cast<uint64_t>(grid.size(axis))) +
+                                         " ranks along " + nameOf(axis) +
+                                         ", among which nothing is dealt out");
     if (whole.rowsInTurn > uint64_t{1} << 32)
       return broken({Place::Plan}, "[layout] ranks take " + number(whole.rowsInTurn) +
                                        " rows in turn, expected at most 2^32");
@@ -259,6 +283,13 @@ private:
         return broken(at, "[workspace] kernel " + quote(kernel.name) + " needs " +
                               number(kernel.workspace) + " bytes a thread, the plan has " +
                               number(whole.workspaceBytes));
+      if (kernel.uses.size() != kernel.operands.size())
+        return broken(at, "[kernel] kernel " + quote(kernel.name) + " has " +
+                              number(kernel.operands.size()) + " operands and says of " +
+                              number(kernel.uses.size()) + " what it does with them");
+      for (const OperandUse &use : kernel.uses)
+        if (!isText(use.input) || use.input.size() > 4096)
+          return broken(at, "[text] an input of kernel " + quote(kernel.name) + " is no text");
       for (uint64_t bytes : kernel.operands)
         if (bytes > largestArenaOf(whole))
           return broken(at, "[operand] kernel " + quote(kernel.name) + " has an operand of " +
@@ -466,6 +497,14 @@ private:
     for (size_t k = 0; k < kernel.operands.size(); ++k) {
       const Operand &operand = instruction.operands[k];
       const Buffer &buffer = program.buffers[operand.buffer];
+      const OperandUse &use = kernel.uses[k];
+      if (buffer.dtype != use.type)
+        return broken(at, "[type] " + who + ": operand " + number(k) + " is " +
+                              nameOf(buffer.dtype) + ", kernel " + quote(kernel.name) + " takes " +
+                              nameOf(use.type));
+      if (use.writes && (buffer.kind == Kind::Input || buffer.kind == Kind::Hyperparameter))
+        return broken(at, "[write] " + who + " writes " + nameOf(buffer.kind) + " " +
+                              quote(buffer.name));
       if (buffer.share != Axis::None) {
         if (sharedOperand(at, who, instruction, k, buffer, kernel))
           return true;
@@ -500,7 +539,8 @@ private:
       return broken(at,
                     kind + ", is along " + nameOf(instruction.axis) + ", where there is one rank");
     if (instruction.operands.empty() ||
-        (instruction.opcode == Opcode::AllReduce) != (instruction.block == 0))
+        (instruction.opcode == Opcode::AllReduce) != (instruction.block == 0) ||
+        instruction.block > largestArena)
       return broken(at, kind + ", has " + number(instruction.operands.size()) +
                             " buffers and blocks of " + number(instruction.block) + " elements");
     std::set<uint32_t> seen;
@@ -595,6 +635,8 @@ private:
 
   /// Every program of a step is one of the plan's, and a step of any length ends.
   bool schedule() {
+    if (&plan != &whole && plan.schedule.empty())
+      return broken({Place::Plan}, "[schedule] a stage has no schedule");
     for (size_t i = 0; i < plan.schedule.size(); ++i) {
       const Phase &phase = plan.schedule[i];
       if (phase.program >= plan.programs.size())
@@ -641,6 +683,10 @@ std::optional<Violation> plan::findViolation(const Plan &plan) {
       violation->rule += ", stage " + number(stage);
       return violation;
     }
+  if (auto violation = findPieceViolation(plan))
+    return violation;
+  if (auto violation = findFlowViolation(plan))
+    return violation;
   return findRankViolation(plan);
 }
 

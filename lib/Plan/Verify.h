@@ -19,6 +19,11 @@ struct Violation {
 };
 
 std::optional<Violation> findViolation(const Plan &plan);
+/// The first variable of a stage that is no part of the plan's own.
+std::optional<Violation> findPieceViolation(const Plan &plan);
+/// The first place where a rank of a role reads what nothing wrote, or where the ranks of a stage
+/// could take different ways. Every role was found good.
+std::optional<Violation> findFlowViolation(const Plan &plan);
 /// The first place where ranks of different stages do not meet. Every role was found good.
 std::optional<Violation> findRankViolation(const Plan &plan);
 

@@ -136,15 +136,35 @@ Plan test::testPlan(bool labels) {
       {"wte.weight", Kind::Parameter, DType::F32, {vocabulary, vocabulary}, Init::Normal, 0.1},
       {"updates", Kind::Counter, DType::F64, {}}};
   plan.scalars = {{"train.optimizer.params.lr", 0.5, rateAt}};
-  plan.kernels = {{"row_losses", {square, positions * 4, positions * 4, positions * 8}, 12, 64},
-                  {"mean_loss", {positions * 8, positions * 4, 8, 8}},
-                  {"gradient", {square, positions * 4, positions * 4, 8, square}, vocabulary},
-                  {"norm", {square, 8}},
-                  {"rate", {8, 8}},
-                  {"update", {square, 8, square}, vocabulary},
-                  {"increment", {8}},
-                  {"lookup", {square, length * 4, length * vocabulary * 4}, length},
-                  {"unused", {}}};
+  OperandUse weight{DType::F32}, tokenIds{DType::I32, true, false, "tokens"},
+      labelIds{DType::I32, true, false, "labels"}, scalar{DType::F64},
+      newScalar{DType::F64, false, true}, newWeight{DType::F32, false, true};
+  plan.kernels = {
+      {"row_losses",
+       {square, positions * 4, positions * 4, positions * 8},
+       12,
+       64,
+       {weight, tokenIds, labelIds, newScalar}},
+      {"mean_loss",
+       {positions * 8, positions * 4, 8, 8},
+       1,
+       0,
+       {scalar, labelIds, newScalar, newScalar}},
+      {"gradient",
+       {square, positions * 4, positions * 4, 8, square},
+       vocabulary,
+       0,
+       {weight, tokenIds, labelIds, scalar, newWeight}},
+      {"norm", {square, 8}, 1, 0, {weight, newScalar}},
+      {"rate", {8, 8}, 1, 0, {scalar, newScalar}},
+      {"update", {square, 8, square}, vocabulary, 0, {weight, scalar, {DType::F32, true, true}}},
+      {"increment", {8}, 1, 0, {{DType::F64, true, true}}},
+      {"lookup",
+       {square, length * 4, length * vocabulary * 4},
+       length,
+       0,
+       {weight, tokenIds, newWeight}},
+      {"unused", {}}};
   plan.workspaceBytes = 64;
   plan.arenaBytes = arenaEnd;
   addTraining(plan);

@@ -125,11 +125,19 @@ inline uint64_t extentOf(const Buffer &buffer) {
   return buffer.places > 1 ? strideOf(buffer) * buffer.places : buffer.bytes;
 }
 
+/// What a kernel does with an operand. What it writes and does not read, it writes whole.
+struct OperandUse {
+  DType type = DType::F32;
+  bool reads = true, writes = false;
+  std::string input = {}; ///< the input whose numbers it takes as indices: tokens; empty: any
+};
+
 struct Kernel {
   std::string name;               ///< symbol in the kernel section's ELF image
   std::vector<uint64_t> operands; ///< bytes each operand must have
   uint64_t items = 1;
-  uint64_t workspace = 0; ///< bytes a thread
+  uint64_t workspace = 0;            ///< bytes a thread
+  std::vector<OperandUse> uses = {}; ///< of each operand
 };
 
 struct Operand {

@@ -114,8 +114,14 @@ private:
       return computation->emitError("no kernel generator for '") << computation->getName() << "'";
     plan::Kernel kernel;
     kernel.name = op.getSymName().str();
-    for (Type type : op.getBody().getArgumentTypes())
+    for (auto [index, type] : llvm::enumerate(op.getBody().getArgumentTypes())) {
+      FailureOr<DType> dtype = dtypeOf(op, cast<ShapedType>(type).getElementType());
+      if (failed(dtype))
+        return failure();
       kernel.operands.push_back(byteSize(cast<ShapedType>(type)));
+      kernel.uses.push_back({*dtype, index < computation->getNumOperands(),
+                             llvm::is_contained(op.getResults(), int64_t(index))});
+    }
     kernel.items = generator->items(computation);
     if (DSC_FAULT(33, false, kernel.items > 1))
       --kernel.items;
@@ -281,6 +287,27 @@ private:
 };
 } // namespace
 
+/// Says of operands that take numbers, tokens or labels, which of the inputs they take. Kernels
+/// index tables with them without a check.
+static void nameInputs(Plan &plan) {
+  std::map<std::pair<uint32_t, size_t>, std::set<std::string>> names; // of kernel and operand
+  auto collect = [&](const Role &role) {
+    for (const Program &program : role.programs)
+      for (const Instruction &instruction : program.instructions)
+        for (size_t k = 0; instruction.opcode == Opcode::Launch && k < instruction.operands.size();
+             ++k)
+          if (const Buffer &buffer = program.buffers[instruction.operands[k].buffer];
+              buffer.kind == Kind::Input && buffer.dtype == DType::I32)
+            names[{instruction.kernel, k}].insert(buffer.name);
+  };
+  collect(plan);
+  for (const Role &stage : plan.stages)
+    collect(stage);
+  for (const auto &[place, inputs] : names)
+    if (inputs.size() == 1)
+      plan.kernels[place.first].uses[place.second].input = *inputs.begin();
+}
+
 FailureOr<Plan> dsc::emitPlan(ModuleOp module, const EmitOptions &given,
                               ArrayRef<ModuleOp> stages) {
   EmitOptions options = given;
@@ -303,6 +330,7 @@ FailureOr<Plan> dsc::emitPlan(ModuleOp module, const EmitOptions &given,
     if (failed(emit(stage, plan.stages.emplace_back())))
       return failure();
   }
+  nameInputs(plan);
   if (failed(kernels.addImages(plan)))
     return failure();
   return std::move(plan);

@@ -25,6 +25,16 @@ Ranks::Ranks(Executor &whole, const DataConfig &config)
   theLabels.resize(elements);
 }
 
+/// Whether the rows of a window go into equal shares for the ranks.
+static Status checkRows(const Plan &plan, const DataConfig &config) {
+  int64_t each = config.batch / plan.layout.data, turn = static_cast<int64_t>(plan.rowsInTurn);
+  if (each && each * plan.layout.data == config.batch && (!turn || each % turn == 0))
+    return {};
+  return damagedError("the rows of a window, " + std::to_string(config.batch) +
+                      ", cannot be dealt to " + std::to_string(plan.layout.data) + " ranks, " +
+                      std::to_string(turn) + " at a time");
+}
+
 Status Ranks::add(int64_t rank, Communicator &communicator, const DataConfig &config,
                   ExecutorOptions options, int threadsOfRank) {
   options.communicator = &communicator;
@@ -36,11 +46,6 @@ Status Ranks::add(int64_t rank, Communicator &communicator, const DataConfig &co
     return executor.status();
   DataConfig own = config;
   own.batch = config.batch / layout.data;
-  if (int64_t turn = static_cast<int64_t>(whole.plan().rowsInTurn);
-      own.batch * layout.data != config.batch || (turn && own.batch % turn))
-    return damagedError("the rows of a window, " + std::to_string(config.batch) +
-                        ", cannot be dealt to " + std::to_string(layout.data) + " ranks, " +
-                        std::to_string(turn) + " at a time");
   auto step = TrainingStep::open(**executor, own);
   if (!step.ok())
     return Status(step.status().code(),
@@ -63,6 +68,8 @@ static bool takesPositions(const Plan &plan) {
 StatusOr<std::unique_ptr<Ranks>> Ranks::createLocal(Executor &whole, const DataConfig &config,
                                                     const ExecutorOptions &options,
                                                     double timeoutSeconds) {
+  if (Status status = checkRows(whole.plan(), config); !status.ok())
+    return status; // before there are as many threads as the layout says
   std::unique_ptr<Ranks> ranks(new Ranks(whole, config));
   int count = static_cast<int>(ranks->layout.ranks());
   CommunicatorOptions communication;
@@ -83,6 +90,8 @@ StatusOr<std::unique_ptr<Ranks>> Ranks::join(Executor &whole, const DataConfig &
                                              const ExecutorOptions &options,
                                              std::unique_ptr<Communicator> world,
                                              const std::string &planHash) {
+  if (Status status = checkRows(whole.plan(), config); !status.ok())
+    return status;
   std::unique_ptr<Ranks> ranks(new Ranks(whole, config));
   if (Status status = world->agree("plan", std::as_bytes(std::span(planHash))); !status.ok())
     return status;
