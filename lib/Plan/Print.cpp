@@ -23,6 +23,8 @@ static void flatten(const nlohmann::json &value, const std::string &path, std::s
       flatten(element, path + "." + (value.is_array() ? std::to_string(index++) : key), out);
     return;
   }
+  if (path.empty()) // the whole manifest has no entry
+    return;
   out += "  " + path.substr(1) + " = " +
          value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -12,7 +12,10 @@ cmake -G Ninja -S . -B $build -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_C_COMPILER
 ninja -C $build "${names[@]/#/fuzz-}" make-test-plan
 python3 test/Fuzz/seeds.py $build/corpus
 mkdir -p $build/found $build/corpus/plan
-$build/bin/make-test-plan $build/corpus/plan 1 small # beside the plan an .npy file, a seed of another kind
+for variant in small shares stages; do
+  mkdir -p $build/corpus/plan/$variant
+  $build/bin/make-test-plan $build/corpus/plan/$variant 1 $variant # beside the plan an .npy file, a seed of another kind
+done
 for name in "${names[@]}"; do
   mkdir -p $build/corpus/"$name"
   $build/test/Fuzz/fuzz-"$name" -max_total_time="$seconds" -max_len=16384 -print_final_stats=1 \

@@ -1,5 +1,5 @@
 //===- PlanFuzzer.cpp - libFuzzer entry ------------------------------------===//
-// Seeds: make-test-plan FOLDER 1 small
+// Seeds: make-test-plan FOLDER 1 small|shares|stages
 #include "PlanFuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -2,6 +2,7 @@
 // Cases PF-02, PF-03, PF-04, PF-06 and PF-07 carry their names.
 #include "../../Fuzz/Mutate.h"
 #include "../../Fuzz/plan/PlanFuzz.h"
+#include "RankPlans.h"
 #include "TestPlan.h"
 #include "dsc/Plan/Container.h"
 #include "dsc/Plan/Print.h"
@@ -301,10 +302,13 @@ TEST(PlanRules, Tables) {
 //===----------------------------------------------------------------------===//
 
 TEST(Plan, RandomDamageNeverCrashes) {
-  Plan small = test::testPlan();
-  small.images[0].elf.resize(64);
-  small.images[0].elf[56] = small.images[0].elf[57] = 0; // segments
-  fuzz::mutate({serialize(small), good()}, 4000, fuzz::plan);
+  std::vector<std::string> samples{good()};
+  for (Plan small : {test::testPlan(), test::twoRanks(), test::pipeline(3, 4, 2)}) {
+    small.images[0].elf.resize(64);
+    small.images[0].elf[56] = small.images[0].elf[57] = 0; // segments
+    samples.push_back(serialize(small));
+  }
+  fuzz::mutate(samples, 4000, fuzz::plan);
 }
 
 // Found by fuzzing: a list whose length lies where FlatBuffers want it and whose elements do not.
