@@ -53,15 +53,24 @@ static const Role &roleOf(const Plan &plan, int64_t rank) {
   return plan.stages[static_cast<size_t>(plan.layout.coordinates(rank).pipeline)];
 }
 
+Traffic dsc::trafficOf(const Plan &plan, const Program &program, int64_t rank) {
+  Traffic sum;
+  for (const Instruction &instruction : program.instructions) {
+    Traffic one = trafficOf(plan, program, instruction, rank);
+    sum.sentBytes += one.sentBytes;
+    sum.receivedBytes += one.receivedBytes;
+  }
+  return sum;
+}
+
 Traffic dsc::trafficOfStep(const Plan &plan, int64_t rank) {
   Traffic sum;
   const Role &role = roleOf(plan, rank);
-  for (const Phase &phase : role.schedule)
-    for (const Instruction &instruction : role.programs[phase.program].instructions) {
-      Traffic one = trafficOf(plan, role.programs[phase.program], instruction, rank);
-      sum.sentBytes += one.sentBytes * phase.times;
-      sum.receivedBytes += one.receivedBytes * phase.times;
-    }
+  for (const Phase &phase : role.schedule) {
+    Traffic one = trafficOf(plan, role.programs[phase.program], rank);
+    sum.sentBytes += one.sentBytes * phase.times;
+    sum.receivedBytes += one.receivedBytes * phase.times;
+  }
   return sum;
 }
 

@@ -189,15 +189,22 @@ void Ranks::execute(Mine &rank, const Command &command) {
   Traffic now = rank.communicator->traffic();
   uint64_t sent = now.sentBytes - before.sentBytes;
   uint64_t received = now.receivedBytes - before.receivedBytes;
+  Traffic planned = rank.planned;
+  const Plan &plan = rank.executor->plan();
+  for (size_t program = 0; program < plan.programs.size(); ++program)
+    if (int64_t runs = rank.step->leftOut(program)) {
+      Traffic one = trafficOf(plan, plan.programs[program], rank.rank);
+      planned.sentBytes -= one.sentBytes * static_cast<uint64_t>(runs);
+      planned.receivedBytes -= one.receivedBytes * static_cast<uint64_t>(runs);
+    }
   if (rank.outcome != Outcome::Done ||
-      (sent == rank.planned.sentBytes && received == rank.planned.receivedBytes))
+      (sent == planned.sentBytes && received == planned.receivedBytes))
     return;
-  rank.executor->fail(
-      Status(ErrorCode::Internal, "rank " + std::to_string(rank.rank) + " sent " +
-                                      std::to_string(sent) + " and received " +
-                                      std::to_string(received) + " bytes in a step, the plan has " +
-                                      std::to_string(rank.planned.sentBytes) + " and " +
-                                      std::to_string(rank.planned.receivedBytes)));
+  rank.executor->fail(Status(
+      ErrorCode::Internal,
+      "rank " + std::to_string(rank.rank) + " sent " + std::to_string(sent) + " and received " +
+          std::to_string(received) + " bytes in a step, the plan has " +
+          std::to_string(planned.sentBytes) + " and " + std::to_string(planned.receivedBytes)));
   rank.outcome = Outcome::Failed;
   rank.communicator->abort(rank.executor->failure());
 }

@@ -30,7 +30,9 @@ StatusOr<TrainingStep> TrainingStep::open(Executor &executor, const DataConfig &
     if (Status status = step.openRow(phase, parts[phase.program], config); !status.ok())
       return status;
     step.rows.back().first = given[phase.program];
-    step.rows.back().alone = parts[phase.program] == static_cast<int64_t>(phase.times);
+    // Stages take part in each other's micro-batches, so none leaves one out.
+    step.rows.back().alone = parts[phase.program] == static_cast<int64_t>(phase.times) &&
+                             executor.plan().layout.pipeline == 1;
     given[phase.program] += static_cast<int64_t>(phase.times);
   }
   if (Status status = step.openOutputs(); !status.ok())
@@ -104,6 +106,14 @@ int64_t TrainingStep::end(const Row &row) const {
   if (row.times == 1 || !row.alone || !each)
     return last;
   return std::min(last, DSC_FAULT(100, (filled + each - 1) / each, filled / each - 1));
+}
+
+int64_t TrainingStep::leftOut(size_t program) const {
+  int64_t runs = 0;
+  for (const Row &row : rows)
+    if (row.program == program)
+      runs += row.first + row.times - end(row);
+  return runs;
 }
 
 Outcome TrainingStep::run(int64_t rowsOfData) {

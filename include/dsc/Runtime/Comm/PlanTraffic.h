@@ -12,6 +12,9 @@ namespace dsc {
 Traffic trafficOf(const plan::Plan &plan, const plan::Program &program,
                   const plan::Instruction &instruction, int64_t rank);
 
+/// What a run of `program`, one of the stage of `rank`, sends and receives there.
+Traffic trafficOf(const plan::Plan &plan, const plan::Program &program, int64_t rank);
+
 /// What `rank` sends and receives in a step that is not ended by the guard and leaves no
 /// micro-batch out.
 Traffic trafficOfStep(const plan::Plan &plan, int64_t rank);

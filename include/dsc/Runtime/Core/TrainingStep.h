@@ -72,6 +72,9 @@ public:
   std::string firstNonFinite() override;
   std::optional<size_t> update() const override { return rows.back().program; }
 
+  /// Runs of a program that the last step left out: they had padding only.
+  int64_t leftOut(size_t program) const;
+
   double loss() const override { return read(lossAt); }
   double count() const override { return read(countAt); }
   double norm() const override { return read(normAt); }
