@@ -136,7 +136,10 @@ private:
 
   Content initialOf(const Buffer &buffer) const {
     Content content;
-    if (buffer.kind == Kind::Window || buffer.kind == Kind::Stash)
+    // A step of one micro-batch on one device has no window: what would count in it stays as the
+    // run has set it.
+    bool counts = stage >= 0 || !role.schedule.empty();
+    if ((buffer.kind == Kind::Window && counts) || buffer.kind == Kind::Stash)
       return content;
     content.add(0, buffer.bytes);
     content.value = mix(1, buffer.name);
