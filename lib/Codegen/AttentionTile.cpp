@@ -146,6 +146,8 @@ void AttentionMask::forPairs(KernelBuilder &b, Value query, Value firstKey, Valu
   // Counters of a row follow each other, so those of a lane are perRow apart from its neighbour's.
   Value row = b.linear(DSC_FAULT(50, head, b.index(0)), shape.length, query);
   Value rowStart = b.convert(b.linear(row, perRow, b.div(firstKey, b.index(4))), integer);
+  if (key.first)
+    rowStart = b.add(rowStart, key.first);
   Value index = b.broadcast(b.add(key.sample, b.convert(sample, integer)), lanes);
   Value step = b.broadcast(key.step, lanes), stream = b.broadcast(key.stream, lanes);
   b.forRange(b.index(0), count, 4, [&](Value at) {

@@ -87,6 +87,8 @@ private:
     Value lane = arith::ConstantOp::create(b.builder(), b.loc(),
                                            DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
     Value first = b.convert(b.div(at, b.index(4)), integer);
+    if (key.first)
+      first = b.add(first, key.first);
     Value index = b.add(key.sample, b.convert(sample, integer));
     std::array<Value, 4> counter = {b.add(b.broadcast(first, lanes), lane),
                                     b.broadcast(index, lanes), b.broadcast(key.step, lanes),

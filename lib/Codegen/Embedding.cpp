@@ -29,12 +29,18 @@ public:
       Value id = b.convert(b.load(ids, row), b.builder().getIndexType());
       Value from = b.linear(id, columns), to = b.linear(row, columns);
       Value position = b.linear(place, columns);
-      b.forVectors(columns, [&](Value at, Value mask) {
-        Value x = b.loadVector(table, b.add(from, at), mask);
-        if (placed)
-          x = b.add(x, b.loadVector(positions, b.add(position, at), mask));
-        b.storeVector(x, out, b.add(to, at), mask);
-      });
+      auto write = [&](bool found) {
+        b.forVectors(columns, [&](Value at, Value mask) {
+          Value x = found ? b.loadVector(table, b.add(from, at), mask) : b.splat(0);
+          if (placed)
+            x = b.add(x, b.loadVector(positions, b.add(position, at), mask));
+          b.storeVector(x, out, b.add(to, at), mask);
+        });
+        return Carried{};
+      };
+      // A row that is elsewhere.
+      b.ifElse(
+          b.less(id, b.index(0)), [&] { return write(false); }, [&] { return write(true); });
     };
     b.forRange(b.begin(), b.end(), 1, [&](Value row) {
       if (!positionIds)

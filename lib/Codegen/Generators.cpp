@@ -38,6 +38,11 @@ const KernelGenerator *dsc::findGenerator(llvm::StringRef opName) {
     map["ds.count"] = createCountGenerator();
     map["ds.loss_seed"] = createLossSeedGenerator();
     map["ds.token_mean"] = createTokenMeanGenerator();
+    map["ds.once"] = createOnceGenerator();
+    map["ds.local_ids"] = createLocalIdsGenerator();
+    map["ds.part_key"] = createPartKeyGenerator();
+    map["ds.loss_parts"] = createLossPartsGenerator();
+    map["ds.join_loss"] = createJoinLossGenerator();
     map["ds.square_sum"] = createSquareSumGenerator();
     map["ds.global_norm"] = createGlobalNormGenerator();
     map["ds.clip_factor"] = createClipFactorGenerator();

@@ -37,6 +37,13 @@ GeneratorPointer createAttentionGenerator();
 GeneratorPointer createAttentionGradGenerator();
 GeneratorPointer createCachedAttentionGenerator();
 
+// What a rank makes of its coordinate.
+GeneratorPointer createOnceGenerator();
+GeneratorPointer createLocalIdsGenerator();
+GeneratorPointer createPartKeyGenerator();
+GeneratorPointer createLossPartsGenerator();
+GeneratorPointer createJoinLossGenerator();
+
 // Masks.
 GeneratorPointer createRandomKeyGenerator();
 GeneratorPointer createDropoutGenerator();

@@ -4,6 +4,7 @@
 // over tokens, are f64. Items are rows; the scalar ops are one item each.
 #include "ElementLoop.h"
 #include "Generators.h"
+#include "PartBounds.h"
 #include "VectorMath.h"
 #include "dsc/Dialect/DS/DS.h"
 #include "dsc/Support/Fault.h"
@@ -135,13 +136,16 @@ public:
     Value logits = b.flat(0), labels = b.flat(1), lses = b.flat(2);
     Value out = b.flat(resultArgument[0]);
     Value seed = b.convert(b.load(b.flat(3), b.index(0)), b.f32Type());
-    Value weights = grad.getWeights() ? b.flat(grad.getSmoothing() ? 5 : 4) : Value();
+    unsigned next = grad.getSmoothing() ? 5 : 4;
+    Value weights = grad.getWeights() ? b.flat(next++) : Value();
+    Value rank = grad.getRank() ? b.flat(next) : Value();
+    int64_t classes = grad.getClasses().value_or(columns);
     // Of the targets: the label's distance from the others, and what every class has.
     Value peak = b.f32(1), share;
     if (grad.getSmoothing()) {
       Value smoothing = b.load(b.flat(4), b.index(0));
       peak = b.convert(b.sub(b.f64(1), smoothing), b.f32Type());
-      share = b.convert(b.div(smoothing, b.f64(static_cast<double>(columns))), b.f32Type());
+      share = b.convert(b.div(smoothing, b.f64(static_cast<double>(classes))), b.f32Type());
     }
     auto aboveShare = [&](Value p) {
       if (DSC_FAULT(51, !share, true))
@@ -157,7 +161,9 @@ public:
             Value lse = b.load(lses, row), shift = b.broadcast(lse);
             Value factor = weights ? b.mul(seed, b.load(weights, row)) : seed;
             Value factors = b.broadcast(factor);
-            Value place = labelOffset(b, base, label, counted);
+            // The label's class, unless another rank has it.
+            Value here = rank ? b.less(b.i32(-1), label) : counted;
+            Value place = labelOffset(b, base, label, here);
             // Before the row is overwritten, as the result may lie over the logits.
             Value chosen = emitExpFlushed(b, b.sub(b.load(logits, place), lse));
             b.forVectors(columns, [&](Value at, Value mask) {
@@ -165,7 +171,16 @@ public:
               Value p = emitExpFlushed(b, b.sub(x, shift));
               b.storeVector(b.mul(factors, aboveShare(p)), out, b.add(base, at), mask);
             });
-            b.store(b.mul(factor, b.sub(aboveShare(chosen), peak)), out, place);
+            auto storeChosen = [&] {
+              b.store(b.mul(factor, b.sub(aboveShare(chosen), peak)), out, place);
+            };
+            if (!rank) {
+              storeChosen();
+              return Carried{};
+            }
+            b.ifThen(here, storeChosen);
+            b.forRange(ownClasses(b, rank, columns, classes), b.index(columns), 1,
+                       [&](Value at) { b.store(b.f32(0), out, b.add(base, at)); });
             return Carried{};
           },
           [&] {

@@ -12,7 +12,10 @@ RandomKey dsc::loadRandomKey(KernelBuilder &b, unsigned i) {
     Value wide = b.convert(b.load(b.flat(i), b.index(at)), b.builder().getI64Type());
     return b.convert(wide, b.builder().getI32Type());
   };
-  return {word(0), word(1), word(2), word(3), word(4)};
+  RandomKey key{word(0), word(1), word(2), word(3), word(4), Value()};
+  if (cast<MemRefType>(b.flat(i).getType()).getDimSize(0) > 5)
+    key.first = word(5);
+  return key;
 }
 
 /// The number with these 32 bits, as constants of signed types take it.

@@ -13,6 +13,7 @@ namespace dsc {
 /// What ds.random_key computes, as i32 scalars.
 struct RandomKey {
   Value seedLow, seedHigh, sample, step, stream;
+  Value first; ///< added to the first word of the counter: of a part; null: 0
 };
 /// Reads the key in argument `i` of a kernel.
 RandomKey loadRandomKey(KernelBuilder &b, unsigned i);

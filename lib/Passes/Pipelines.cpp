@@ -138,6 +138,9 @@ void dsc::setParallelOptions(const Spec &spec, ParallelOptions &options) {
 void dsc::buildParallelPipeline(OpPassManager &passes, const ParallelOptions &options) {
   if (options.ranks() < 2)
     return;
+  DsPartitionTensorOptions tensor;
+  tensor.ranks = options.tensor;
+  passes.addPass(createDsPartitionTensor(tensor));
   DsReduceGradientsOptions reduction;
   reduction.ranks = options.data;
   reduction.zero = options.zero;

@@ -12,8 +12,9 @@ using namespace dsc::reference;
 static uint32_t word(double value) { return static_cast<uint32_t>(static_cast<int64_t>(value)); }
 
 double reference::dropoutFactor(const Tensor &key, double p, int64_t sample, int64_t element) {
+  uint32_t first = key.count() > 5 ? word(key[5]) : 0;
   auto words =
-      philox4x32({static_cast<uint32_t>(element / 4), word(key[2]) + static_cast<uint32_t>(sample),
+      philox4x32({first + static_cast<uint32_t>(element / 4), word(key[2]) + static_cast<uint32_t>(sample),
                   word(key[3]), word(key[4])},
                  {word(key[0]), word(key[1])});
   return words[element % 4] >= std::ldexp(p, 32) ? 1 / (1 - p) : 0;

@@ -22,7 +22,8 @@ void reference::evaluate(ds::EmbeddingOp op, Evaluation &at) {
   Tensor &result = at.result(op.getResult());
   int64_t length = ids.columns(), width = table.columns();
   for (int64_t i = 0; i < ids.count(); ++i) {
-    int64_t row = tableRow(ids, i, table.rows(), at), position = i % length;
+    bool elsewhere = ids[i] < 0;
+    int64_t row = elsewhere ? 0 : tableRow(ids, i, table.rows(), at), position = i % length;
     bool padding = positionIds && (*positionIds)[i] < 0;
     if (positionIds && !padding)
       position = tableRow(*positionIds, i, positions->rows(), at);
@@ -30,7 +31,7 @@ void reference::evaluate(ds::EmbeddingOp op, Evaluation &at) {
       return;
     for (int64_t c = 0; c < width; ++c)
       result[i * width + c] =
-          table.row(row)[c] + (positions && !padding ? positions->row(position)[c] : 0);
+          (elsewhere ? 0 : table.row(row)[c]) + (positions && !padding ? positions->row(position)[c] : 0);
   }
 }
 

@@ -20,6 +20,12 @@ void evaluate(ds::CachedAttentionOp op, Evaluation &at);
 void evaluate(ds::RandomKeyOp op, Evaluation &at);
 void evaluate(ds::DropoutOp op, Evaluation &at);
 
+void evaluate(ds::OnceOp op, Evaluation &at);
+void evaluate(ds::LocalIdsOp op, Evaluation &at);
+void evaluate(ds::PartKeyOp op, Evaluation &at);
+void evaluate(ds::LossPartsOp op, Evaluation &at);
+void evaluate(ds::JoinLossOp op, Evaluation &at);
+
 void evaluate(ds::EmbeddingOp op, Evaluation &at);
 void evaluate(ds::EmbeddingGradOp op, Evaluation &at);
 void evaluate(ds::PositionGradOp op, Evaluation &at);
@@ -74,8 +80,11 @@ double activateDerivative(ds::Activation function, double x);
 /// Neighbours are added pairwise until one is left; an odd one moves up as it is.
 double treeSum(std::vector<double> sums);
 
+/// Classes of `classes` that the rank with this coordinate has, where each has `columns` places.
+int64_t ownClasses(double rank, int64_t columns, int64_t classes);
+
 /// What a mask multiplies element `element` of sample `sample` (of the micro-batch) by: 1 / (1 - p)
-/// or 0.
+/// or 0. A key of six numbers is that of a part.
 double dropoutFactor(const Tensor &key, double p, int64_t sample, int64_t element);
 
 } // namespace dsc::reference

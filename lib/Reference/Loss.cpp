@@ -48,14 +48,18 @@ void reference::evaluate(ds::CrossEntropyGradOp op, Evaluation &at) {
   Tensor &result = at.result(op.getResult());
   double seed = at(op.getSeed()).item();
   double smoothing = op.getSmoothing() ? at(op.getSmoothing()).item() : 0;
-  double share = smoothing / static_cast<double>(logits.columns());
+  int64_t columns = logits.columns(), classes = op.getClasses().value_or(columns), own = columns;
+  if (op.getRank())
+    own = ownClasses(at(op.getRank()).item(), columns, classes);
+  double share = smoothing / static_cast<double>(classes);
   for (int64_t i = 0; i < logits.rows(); ++i) {
-    if (!checkLabel(labels, i, logits.columns(), at))
+    bool elsewhere = op.getRank() && labels[i] == -1;
+    if (!elsewhere && !checkLabel(labels, i, columns, at))
       return;
     if (labels[i] == uncounted)
       continue;
     double factor = op.getWeights() ? seed * at(op.getWeights())[i] : seed;
-    for (int64_t v = 0; v < logits.columns(); ++v) {
+    for (int64_t v = 0; v < own; ++v) {
       double target = share + (static_cast<double>(v) == labels[i] ? 1 - smoothing : 0);
       result.row(i)[v] = factor * (std::exp(logits.row(i)[v] - lse[i]) - target);
     }

@@ -19,6 +19,7 @@ struct Table {
     add<ds::AttentionOp, ds::AttentionGradOp, ds::CachedAttentionOp>();
     add<ds::RandomKeyOp, ds::DropoutOp>();
     add<ds::EmbeddingOp, ds::EmbeddingGradOp, ds::PositionGradOp>();
+    add<ds::OnceOp, ds::LocalIdsOp, ds::PartKeyOp, ds::LossPartsOp, ds::JoinLossOp>();
     add<ds::LinearOp, ds::LinearInputGradOp, ds::LinearWeightGradOp, ds::BiasGradOp>();
     add<ds::CrossEntropyOp, ds::CrossEntropyGradOp, ds::LossSeedOp, ds::TokenMeanOp>();
     add<ds::CountOp, ds::LabelWeightsOp>();

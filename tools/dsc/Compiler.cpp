@@ -4,6 +4,7 @@
 #include "dsc/Dialect/Plan/PlanDialect.h"
 #include "dsc/Passes/Dump.h"
 #include "dsc/Passes/Emit.h"
+#include "dsc/Passes/ExplainSharding.h"
 #include "dsc/Passes/Import.h"
 #include "dsc/Passes/Pipelines.h"
 #include "dsc/Passes/PlanSummary.h"
@@ -156,9 +157,6 @@ private:
   }
 
   Status runPhases() {
-    if (spec.parallel.layout.tensor > 1)
-      return inputError("programs for tensor ranks are not available yet\nfix: remove "
-                        "'parallel.tensor' from the spec");
     ImportOptions import;
     import.places = result.sections;
     for (const Provenance &value : result.values)
@@ -189,7 +187,7 @@ private:
           stages.emplace_back(stage);
         }
       if (options.stopAfter == phase.phase)
-        return writeModule(*module);
+        return options.explainSharding ? writeText(shardings()) : writeModule(*module);
     }
     PlanSummary summary = summarizePlan(*module, options.targets);
     addFacts(summary);
@@ -277,6 +275,17 @@ private:
     out << module << "\n";
     for (auto &stage : stages)
       out << "\n" << *stage << "\n";
+    return writeText(text);
+  }
+
+  std::string shardings() {
+    std::string text;
+    for (auto &stage : stages)
+      text += explainShardings(*stage);
+    return text.empty() ? "one rank: nothing is cut\n" : text;
+  }
+
+  Status writeText(const std::string &text) {
     if (options.output.empty() || options.output == "-") {
       llvm::outs() << text;
       return {};

@@ -21,6 +21,7 @@ struct CompileOptions {
   std::string kernelCache; ///< folder of machine code compiled before; empty: none
   Phase stopAfter = Phase::Emit;
   bool dryRun = false; ///< print what the plan costs and write nothing
+  bool explainSharding = false; ///< print what each rank has, behind the parallel phase
 };
 
 /// A message that ends in a newline is a diagnostic with its place, to be printed as it is.

@@ -30,6 +30,9 @@ struct Flags {
   cl::opt<bool> dryRun{"dry-run",
                        cl::desc("Print parameters, FLOPs and planned memory; needs no data"),
                        cl::cat(category)};
+  cl::opt<bool> explainSharding{
+      "explain-sharding", cl::desc("Print what one rank has of each variable, and who asked for it"),
+      cl::cat(category)};
   cl::opt<std::string> dumpDir{"dump-dir",
                                cl::desc("Write the IR after every pass, and a page to read it"),
                                cl::value_desc("folder"), cl::cat(category)};
@@ -140,6 +143,9 @@ static int run(const Flags &flags) {
   CompileOptions compilation;
   bool wantsIr = flags.emit == Output::Mlir;
   compilation.stopAfter = flags.stopAfter == Phase::Emit && wantsIr ? Phase::Plan : flags.stopAfter;
+  compilation.explainSharding = flags.explainSharding;
+  if (flags.explainSharding)
+    compilation.stopAfter = Phase::Parallel;
   bool stopsEarly = compilation.stopAfter != Phase::Emit;
   bool writesPlan = !stopsEarly && !flags.output.empty() && !flags.dryRun;
   bool compiles = writesPlan || stopsEarly || flags.dryRun;

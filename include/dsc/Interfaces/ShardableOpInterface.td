@@ -19,7 +19,16 @@ def ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
     The answer depends on types and attributes only.
   }];
   let methods = [
-    InterfaceMethod<"Loops, and one map an operand and a result.", "::dsc::ShardingRule", "shardingRule">
+    InterfaceMethod<"Loops, and one map an operand and a result.", "::dsc::ShardingRule", "shardingRule">,
+    InterfaceMethod<[{
+      True if the op can be cut along a loop: of a generic one if it has a method for it.
+    }], "bool", "canCut", (ins "unsigned":$loop), "", "return $_op.shardingRule().loops[loop].kind != ::dsc::LoopKind::Generic;">,
+    InterfaceMethod<[{
+      Makes the op that of a part of a loop, once its operands and results have the types of the part: sizes that
+      attributes state, operands that depend on the rank, what counts once beside a sum. The caller reduces the results
+      of a `sum` loop; after the cut of a generic one the op leaves nothing to reduce. May replace the op.
+    }], "void", "cutLoop", (ins "::mlir::OpBuilder &":$builder, "const ::dsc::LoopPart &":$part), "",
+      "(void)builder, (void)part;">
   ];
 }
 

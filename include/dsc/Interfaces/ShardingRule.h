@@ -4,7 +4,9 @@
 #define DSC_INTERFACES_SHARDINGRULE_H
 
 #include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <string>
 #include <utility>
 
@@ -23,6 +25,17 @@ struct ShardingLoop {
 struct ShardingRule {
   llvm::SmallVector<ShardingLoop> loops;
   llvm::SmallVector<mlir::AffineMap> operands, results; ///< loops to element indices, one a tensor
+};
+
+/// A part of a loop: what one of `parts` ranks does.
+struct LoopPart {
+  unsigned loop; ///< of the rule
+  int64_t whole; ///< units of the loop, of which each rank has ceil(whole / parts)
+  int64_t parts; ///< ranks
+  /// Their coordinate, tensor<f64>, as the program of the op knows it.
+  llvm::function_ref<mlir::Value()> rank;
+  /// Sums values over the ranks, where the builder stands.
+  llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)> reduce;
 };
 
 /// The rule of `op` in einsum notation, one string an operand and a result. A letter is a loop, `.`

@@ -4,6 +4,48 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DsPartitionTensor : Pass<"ds-partition-tensor", "::mlir::ModuleOp"> {
+  let summary = "Deal the matrices of each layer out to tensor-parallel ranks";
+  let description = [{
+    Megatron's cut, found by structure. Where a product sums over what another one has made, and all between them is
+    parallel in that dimension, the first is cut by columns and the second by rows: an MLP by its width, attention by its
+    heads. Each rank then has partial sums, which one `ds.all_reduce` adds up behind the second product, and in the
+    backward pass one behind the gradient of the first one's input. Head and loss are such a pair, too: the vocabulary
+    is cut, each rank sums over its own classes, and two numbers a token cross, never the logits. Tables are cut by rows.
+
+    What is cut spreads over the loops of the ops (`ShardableOpInterface`) to all values of all programs of the step:
+    activations, gradients, their sums, the state of the optimizer. Parameters that are not cut have equal gradients on
+    all ranks. Square sums of what is cut are added over the ranks, so that all agree on the norm.
+
+    Sizes that do not divide are rounded up, and what is too much is zero. All ranks run one program; where it differs
+    it reads the coordinate, `rank.tensor`. A variable that other programs read whole stays, its part stands beside it
+    as `part:<name>` until `ds-split-stages`. `ds.why` of a variable says who asked for its cut.
+
+    Before: the whole step, with or without mixed precision. After: types of parts, sums in place; with one rank the
+    module is left alone.
+
+    ```mlir
+    %h = ds.linear %x, %up : tensor<2x8x16xf32>, tensor<16x50xf32> -> tensor<2x8x50xf32>
+    %y = ds.linear %h, %down : tensor<2x8x50xf32>, tensor<50x16xf32> -> tensor<2x8x16xf32>
+    ```
+    becomes, for each of 2 ranks,
+    ```mlir
+    %h = ds.linear %x, %up : tensor<2x8x16xf32>, tensor<16x25xf32> -> tensor<2x8x25xf32>
+    %y = ds.linear %h, %down : tensor<2x8x25xf32>, tensor<25x16xf32> -> tensor<2x8x16xf32>
+    %sum = ds.all_reduce tensor %y : tensor<2x8x16xf32>
+    ```
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "1", "ranks along the tensor axis; default 1">
+  ];
+  let dependentDialects = ["::dsc::ds::DSDialect"];
+  let statistics = [
+    Statistic<"variables", "variables", "variables that are cut">,
+    Statistic<"ops", "ops", "ops that do a part of their work">,
+    Statistic<"reductions", "reductions", "sums over the ranks">
+  ];
+}
+
 def DsReduceGradients : Pass<"ds-reduce-gradients", "::mlir::ModuleOp"> {
   let summary = "Add counts, losses and gradients of data-parallel ranks, and share out the optimizer";
   let description = [{

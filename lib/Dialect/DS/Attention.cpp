@@ -1,6 +1,7 @@
 //===- Attention.cpp - verifiers, gradients and costs of Ops/Attention.td ---===//
 #include "ShapeChecks.h"
 #include "dsc/Support/Fault.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -49,7 +50,21 @@ static LogicalResult verifyDropout(Operation *op, Value key, const llvm::APFloat
     return op->emitOpError("A6: dropout must lie in [0, 1], found ") << p;
   if (bool(key) != (p > 0))
     return op->emitOpError("A6: key is ") << (key ? "given" : "absent") << " with dropout " << p;
-  return key ? expectRandomKey(op, "A6", "key", key) : success();
+  return key ? expectRandomKey(op, "A6", "key", key, /*part=*/true) : success();
+}
+
+/// A part of the heads: those from `rank` times as many on, whose masks they keep.
+template <typename OpTy> static void cutHeads(OpTy op, OpBuilder &builder, const LoopPart &part) {
+  if (op.shardingRule().loops[part.loop].name != "h")
+    return;
+  op.setHeads(llvm::divideCeil(part.whole, part.parts));
+  if (!op.getKey())
+    return;
+  int64_t length = shapeOf(op.getQkv())[1];
+  auto type = RankedTensorType::get({6}, builder.getF64Type());
+  op.getKeyMutable().assign(PartKeyOp::create(
+      builder, op.getLoc(), type, op.getKey(), part.rank(),
+      static_cast<int64_t>(op.getHeads()) * length * static_cast<int64_t>(llvm::alignTo(length, 4))));
 }
 
 /// A7: one position a token.
@@ -105,6 +120,9 @@ ShardingRule AttentionOp::shardingRule() {
   return einsum(*this, operands, {"bt(hc)", "bht"}, "txcz",
                 {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
 }
+void AttentionOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  cutHeads(*this, builder, part);
+}
 
 //===-- attention_grad --===//
 
@@ -131,6 +149,9 @@ ShardingRule AttentionGradOp::shardingRule() {
     operands.push_back("bt");
   return einsum(*this, operands, {"bt(xhc)"}, "txcz",
                 {{'x', 3}, {'h', static_cast<int64_t>(getHeads())}});
+}
+void AttentionGradOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  cutHeads(*this, builder, part);
 }
 
 //===-- cached_attention --===//

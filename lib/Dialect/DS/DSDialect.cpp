@@ -35,6 +35,9 @@ void DSDialect::initialize() {
 #include "dsc/Dialect/DS/Ops/Norm.cpp.inc"
       ,
 #define GET_OP_LIST
+#include "dsc/Dialect/DS/Ops/Parts.cpp.inc"
+      ,
+#define GET_OP_LIST
 #include "dsc/Dialect/DS/Ops/Optimizer.cpp.inc"
       ,
 #define GET_OP_LIST

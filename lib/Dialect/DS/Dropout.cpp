@@ -20,7 +20,7 @@ ShardingRule RandomKeyOp::shardingRule() { return einsum(*this, {"", "", "", ""}
 //===-- dropout --===//
 
 LogicalResult DropoutOp::verify() {
-  if (failed(expectRandomKey(*this, "X3", "key", getKey())))
+  if (failed(expectRandomKey(*this, "X3", "key", getKey(), /*part=*/true)))
     return failure();
   if (getResult().getType() != getInput().getType())
     return emitOpError("X4: result is ")

@@ -6,6 +6,12 @@ using namespace mlir;
 using namespace dsc;
 using namespace dsc::ds;
 
+/// Rows of a rank that has `rows` of a table.
+static Value localIds(OpBuilder &builder, Location loc, Value ids, int64_t rows,
+                      const LoopPart &part) {
+  return LocalIdsOp::create(builder, loc, ids.getType(), ids, part.rank(), rows);
+}
+
 //===-- embedding --===//
 
 LogicalResult EmbeddingOp::verify() {
@@ -75,6 +81,15 @@ ShardingRule EmbeddingOp::shardingRule() {
     operands.push_back("bt");
   return einsum(*this, operands, {"btd"}, "p");
 }
+/// A part of the vocabulary finds its own tokens; what is added to all counts once.
+void EmbeddingOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  if (shardingRule().loops[part.loop].name != "v")
+    return;
+  getIdsMutable().assign(localIds(builder, getLoc(), getIds(), shapeOf(getTable())[0], part));
+  if (getPositions())
+    getPositionsMutable().assign(OnceOp::create(
+        builder, getLoc(), getPositions().getType(), getPositions(), part.rank()));
+}
 
 //===-- embedding_grad --===//
 
@@ -105,6 +120,10 @@ ShardingRule EmbeddingGradOp::shardingRule() {
   if (getInit())
     operands.push_back("vd");
   return einsum(*this, operands, {"vd"});
+}
+void EmbeddingGradOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  if (shardingRule().loops[part.loop].name == "v")
+    getIdsMutable().assign(localIds(builder, getLoc(), getIds(), shapeOf(getResult())[0], part));
 }
 
 //===-- position_grad --===//

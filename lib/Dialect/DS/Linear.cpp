@@ -94,6 +94,12 @@ ShardingRule LinearOp::shardingRule() {
     results.push_back(".n");
   return einsum(*this, operands, results);
 }
+/// Where the sum is cut, the bias counts once.
+void LinearOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  if (getBias() && shardingRule().loops[part.loop].kind == LoopKind::Sum)
+    getBiasMutable().assign(OnceOp::create(builder, getLoc(), getBias().getType(), getBias(),
+                                           part.rank()));
+}
 
 //===-- linear_input_grad --===//
 

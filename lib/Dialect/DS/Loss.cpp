@@ -44,7 +44,7 @@ LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, ValueRange resul
   gradients.push_back(CrossEntropyGradOp::create(
       builder, getLoc(), getLogits().getType(), getLogits(), getLabels(), getLse(),
       resultGradients[0], DSC_FAULT(40, getSmoothing(), Value()),
-      DSC_FAULT(95, getWeights(), Value())));
+      DSC_FAULT(95, getWeights(), Value()), /*rank=*/Value(), /*classes=*/IntegerAttr()));
   gradients.resize(getNumOperands()); // nothing but the logits has one
   return success();
 }
@@ -65,16 +65,58 @@ ShardingRule CrossEntropyOp::shardingRule() {
     operands.push_back(".");
   return einsum(*this, operands, {".", "."}, "v");
 }
+bool CrossEntropyOp::canCut(unsigned) { return true; }
+
+/// Each rank sums over its classes; what all know together is N + 2 numbers a token.
+void CrossEntropyOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  if (shardingRule().loops[part.loop].name != "v")
+    return;
+  auto rowType = tensorOf(getLse());
+  SmallVector<int64_t> shape = {part.parts};
+  llvm::append_range(shape, rowType.getShape());
+  auto labels = LocalIdsOp::create(builder, getLoc(), getLabels().getType(), getLabels(),
+                                   part.rank(), shapeOf(getLogits()).back());
+  auto own = LossPartsOp::create(builder, getLoc(), rowType.clone(shape), rowType,
+                                 getSmoothing() ? Type(rowType) : Type(), getLogits(), labels,
+                                 part.rank(), part.whole);
+  SmallVector<Value> sums = part.reduce(builder, own->getResults());
+  auto joined = JoinLossOp::create(builder, getLoc(), rowType, rowType, sums[0], sums[1],
+                                   getLabels(), getSmoothing(), getSmoothing() ? sums[2] : Value(),
+                                   getWeights(), part.whole);
+  (*this)->replaceAllUsesWith(joined->getResults());
+  erase();
+}
 
 //===-- cross_entropy_grad --===//
 
+/// C9.
+static LogicalResult verifyClasses(CrossEntropyGradOp op) {
+  std::optional<int64_t> classes = op.getClasses();
+  if (bool(op.getRank()) != bool(classes))
+    return op.emitOpError("C9: classes come with a rank, found ")
+           << (classes ? "classes" : "a rank") << " alone";
+  if (classes && *classes < 1)
+    return op.emitOpError("C9: classes is ") << *classes << ", must be positive";
+  return success();
+}
+
 LogicalResult CrossEntropyGradOp::verify() {
-  if (failed(expectRows(*this, getLogits(),
+  if (failed(verifyClasses(*this)) ||
+      failed(expectRows(*this, getLogits(),
                         {{"labels", getLabels()}, {"lse", getLse()}, {"weights", getWeights()}})) ||
       failed(expectShape(*this, "C4", "result", shapeOf(getResult()), shapeOf(getLogits()))))
     return failure();
   return expectElementTypes(*this, "C4", {getLogits(), getResult()},
                             {{"lse", getLse()}, {"weights", getWeights()}});
+}
+void CrossEntropyGradOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  if (shardingRule().loops[part.loop].name != "v")
+    return;
+  getLabelsMutable().assign(LocalIdsOp::create(builder, getLoc(), getLabels().getType(),
+                                               getLabels(), part.rank(),
+                                               shapeOf(getLogits()).back()));
+  getRankMutable().assign(part.rank());
+  setClasses(part.whole);
 }
 // Difference, exponential, difference, product.
 int64_t CrossEntropyGradOp::flops() { return 4 * elements(getLogits()); }
@@ -85,6 +127,8 @@ ShardingRule CrossEntropyGradOp::shardingRule() {
     operands.push_back("");
   if (getWeights())
     operands.push_back(".");
+  if (getRank())
+    operands.push_back("");
   return einsum(*this, operands, {".v"});
 }
 

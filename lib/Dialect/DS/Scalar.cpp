@@ -22,6 +22,17 @@ ShardingRule SquareSumOp::shardingRule() {
   return einsum(*this, {input}, {"z"}, input + "z");
 }
 
+bool SquareSumOp::canCut(unsigned) { return true; }
+
+/// Squares of a part are a part of the sum: of its own blocks, which all ranks count alike.
+void SquareSumOp::cutLoop(OpBuilder &builder, const LoopPart &part) {
+  auto type = RankedTensorType::get({(elements(getInput()) + 1023) / 1024}, builder.getF64Type());
+  getResult().setType(type);
+  builder.setInsertionPointAfter(*this);
+  Value sum = part.reduce(builder, getResult())[0];
+  getResult().replaceAllUsesExcept(sum, sum.getDefiningOp());
+}
+
 LogicalResult GlobalNormOp::verify() {
   if (getSquareSums().empty())
     return emitOpError("Q2: no operands");

@@ -18,13 +18,29 @@ using namespace mlir;
 using namespace dsc;
 
 namespace {
-/// The ops of one head; null members do not exist in the program.
+/// The ops of one head; null members do not exist in the program. The loss is one op, or three
+/// where the vocabulary is dealt out to ranks: what each knows, a sum, what all know.
 struct Head {
   ds::LinearOp linear;
   ds::CrossEntropyOp loss;
+  ds::LossPartsOp parts;
+  ds::AllReduceOp sum;
+  ds::JoinLossOp join;
   ds::CrossEntropyGradOp lossGrad;
   ds::LinearInputGradOp inputGrad;
   ds::LinearWeightGradOp weightGrad;
+
+  Operation *first() { return loss ? loss.getOperation() : parts.getOperation(); }
+  Value losses() { return loss ? loss.getLosses() : join.getLosses(); }
+  Value lse() { return loss ? loss.getLse() : join.getLse(); }
+  Value labels() { return loss ? loss.getLabels() : join.getLabels(); }
+  Value smoothing() { return loss ? loss.getSmoothing() : join.getSmoothing(); }
+  Value weights() { return loss ? loss.getWeights() : join.getWeights(); }
+  void eraseLoss() {
+    for (Operation *op : {join.getOperation(), sum.getOperation(), first()})
+      if (op)
+        op->erase();
+  }
 };
 
 /// Creates ops that inherit location and label from the op they are a part of.
@@ -51,31 +67,61 @@ struct TileHead : dsc::impl::DsTileHeadBase<TileHead> {
           << int64_t(blockBytes);
       return signalPassFailure();
     }
-    SmallVector<ds::CrossEntropyOp> losses;
-    getOperation().walk([&](ds::CrossEntropyOp op) { losses.push_back(op); });
-    for (ds::CrossEntropyOp loss : losses)
+    SmallVector<Operation *> losses;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ds::CrossEntropyOp, ds::LossPartsOp>(op))
+        losses.push_back(op);
+    });
+    for (Operation *loss : losses)
       if (std::optional<Head> head = match(loss))
         tile(*head);
   }
 
-  static std::optional<Head> match(ds::CrossEntropyOp loss);
+  static std::optional<Head> match(Operation *loss);
+  static bool matchParts(Head &head);
   static bool hoistBefore(Value value, Operation *position);
   void tile(Head head);
 };
 } // namespace
 
-std::optional<Head> TileHead::match(ds::CrossEntropyOp loss) {
-  Head head{loss.getLogits().getDefiningOp<ds::LinearOp>(), loss, {}, {}, {}};
+/// The sum and the join behind what a rank knows of the loss, if nothing else reads it.
+bool TileHead::matchParts(Head &head) {
+  for (Value result : head.parts->getResults())
+    for (Operation *user : result.getUsers()) {
+      auto sum = dyn_cast<ds::AllReduceOp>(user);
+      if (!sum || (head.sum && sum != head.sum))
+        return false;
+      head.sum = sum;
+    }
+  if (!head.sum || !llvm::equal(head.sum->getOperands(), head.parts->getResults()))
+    return false;
+  for (Value result : head.sum->getResults())
+    for (Operation *user : result.getUsers()) {
+      auto join = dyn_cast<ds::JoinLossOp>(user);
+      if (!join || (head.join && join != head.join))
+        return false;
+      head.join = join;
+    }
+  return head.join && head.join.getParts() == head.sum->getResult(0) &&
+         head.join.getChosen() == head.sum->getResult(1);
+}
+
+std::optional<Head> TileHead::match(Operation *loss) {
+  Head head{};
+  head.linear = loss->getOperand(0).getDefiningOp<ds::LinearOp>();
+  head.loss = dyn_cast<ds::CrossEntropyOp>(loss);
+  head.parts = dyn_cast<ds::LossPartsOp>(loss);
   if (!head.linear || head.linear.getBias() || head.linear.getResidual() || head.linear.getPre() ||
       head.linear.getActivation() != ds::Activation::None ||
-      head.linear->getBlock() != loss->getBlock())
+      head.linear->getBlock() != loss->getBlock() || (head.parts && !matchParts(head)))
     return std::nullopt;
   for (Operation *user : head.linear.getResult().getUsers()) {
     if (user == loss)
       continue;
     auto grad = dyn_cast<ds::CrossEntropyGradOp>(user);
-    if (!grad || head.lossGrad || grad.getLse() != loss.getLse() ||
-        grad.getLabels() != loss.getLabels() || grad.getWeights() != loss.getWeights())
+    if (!grad || head.lossGrad || grad.getLse() != head.lse() ||
+        (head.loss && grad.getLabels() != head.labels()) ||
+        bool(grad.getRank()) != bool(head.parts) || grad.getWeights() != head.weights())
       return std::nullopt;
     head.lossGrad = grad;
   }
@@ -118,6 +164,8 @@ bool TileHead::hoistBefore(Value value, Operation *position) {
   return true;
 }
 
+static int64_t tensorRank(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
+
 void TileHead::tile(Head head) {
   auto logitsType = cast<RankedTensorType>(head.linear.getResult().getType());
   Type element = logitsType.getElementType();
@@ -128,10 +176,12 @@ void TileHead::tile(Head head) {
     return;
   if (head.lossGrad && !hoistBefore(head.lossGrad.getSeed(), head.linear))
     return;
-  Value smoothing = head.loss.getSmoothing(),
-        gradSmoothing = head.lossGrad ? Value(head.lossGrad.getSmoothing()) : Value();
-  Value weights = head.loss.getWeights();
-  for (Value value : {smoothing, gradSmoothing, weights})
+  Value gradSmoothing = head.lossGrad ? Value(head.lossGrad.getSmoothing()) : Value();
+  Value weights = head.weights();
+  // Numbers of labels as the rank counts them are made beside each op that reads them.
+  Value ownLabels = head.parts ? Value(head.parts.getLabels()) : Value();
+  Value gradLabels = head.lossGrad ? Value(head.lossGrad.getLabels()) : Value();
+  for (Value value : {head.smoothing(), gradSmoothing, weights, ownLabels, gradLabels})
     if (value && !hoistBefore(value, head.linear))
       return;
   if (head.weightGrad && head.weightGrad.getInit() &&
@@ -148,7 +198,7 @@ void TileHead::tile(Head head) {
   auto matrix = [&](Value like, int64_t count) -> Type {
     auto type = cast<RankedTensorType>(like.getType());
     SmallVector<int64_t> shape{count};
-    if (like != head.loss.getLabels() && like != head.loss.getLosses() && like != weights)
+    if (tensorRank(like) == tensorRank(head.linear.getResult()))
       shape.push_back(type.getShape().back());
     return RankedTensorType::get(shape, type.getElementType());
   };
@@ -156,28 +206,49 @@ void TileHead::tile(Head head) {
   Value weightGrad = head.weightGrad ? head.weightGrad.getInit() : Value();
   for (int64_t start = 0; start < rows; start += run, ++runs) {
     int64_t count = std::min(run, rows - start);
-    Value input = head.linear.getInput(), labels = head.loss.getLabels();
+    Value input = head.linear.getInput();
     Value inputRun = maker.make<ds::SliceRowsOp>(head.linear, matrix(input, count), input, start);
-    Value labelsRun = maker.make<ds::SliceRowsOp>(head.loss, matrix(labels, count), labels,
-                                                  DSC_FAULT(27, start, int64_t(0)));
-    Value weightsRun =
-        weights ? maker.make<ds::SliceRowsOp>(head.loss, matrix(weights, count), weights, start)
-                      .getResult()
-                : Value();
+    auto rowsOf = [&](Value rowwise, int64_t from) -> Value {
+      return rowwise
+                 ? maker.make<ds::SliceRowsOp>(head.first(), matrix(rowwise, count), rowwise, from)
+                       .getResult()
+                 : Value();
+    };
+    Value labelsRun = rowsOf(head.labels(), DSC_FAULT(27, start, int64_t(0)));
+    Value weightsRun = rowsOf(weights, start);
     auto logits =
         maker.make<ds::LinearOp>(head.linear, matrix(head.linear.getResult(), count), Type(),
                                  inputRun, head.linear.getWeight(), Value(), Value(),
                                  head.linear.getTransposeWeight(), ds::Activation::None);
-    Type lossType = matrix(head.loss.getLosses(), count);
-    auto loss = maker.make<ds::CrossEntropyOp>(head.loss, lossType, lossType, logits.getResult(),
-                                               labelsRun, head.loss.getSmoothing(), weightsRun);
-    losses.push_back(loss.getLosses());
-    lses.push_back(loss.getLse());
+    auto lossType = cast<RankedTensorType>(matrix(head.losses(), count));
+    Value lse;
+    if (head.loss) {
+      auto loss = maker.make<ds::CrossEntropyOp>(head.loss, lossType, lossType, logits.getResult(),
+                                                 labelsRun, head.smoothing(), weightsRun);
+      losses.push_back(loss.getLosses());
+      lse = loss.getLse();
+    } else {
+      int64_t ranks = cast<RankedTensorType>(head.parts.getLse().getType()).getDimSize(0);
+      auto parts = maker.make<ds::LossPartsOp>(head.parts, lossType.clone({ranks, count}), lossType,
+                                               head.parts.getTotal() ? Type(lossType) : Type(),
+                                               logits.getResult(), rowsOf(ownLabels, start),
+                                               head.parts.getRank(), head.parts.getClasses());
+      auto sum = maker.make<ds::AllReduceOp>(head.sum, head.sum.getAxis(), parts->getResults());
+      auto join = maker.make<ds::JoinLossOp>(head.join, lossType, lossType, sum->getResult(0),
+                                             sum->getResult(1), labelsRun, head.smoothing(),
+                                             head.parts.getTotal() ? sum->getResult(2) : Value(),
+                                             weightsRun, head.join.getClasses());
+      losses.push_back(join.getLosses());
+      lse = join.getLse();
+    }
+    lses.push_back(lse);
     if (!head.lossGrad)
       continue;
     Value gradient = maker.make<ds::CrossEntropyGradOp>(
-        head.lossGrad, matrix(head.lossGrad.getResult(), count), logits.getResult(), labelsRun,
-        loss.getLse(), head.lossGrad.getSeed(), head.lossGrad.getSmoothing(), weightsRun);
+        head.lossGrad, matrix(head.lossGrad.getResult(), count), logits.getResult(),
+        head.parts ? rowsOf(gradLabels, start) : labelsRun, lse, head.lossGrad.getSeed(),
+        head.lossGrad.getSmoothing(), weightsRun, head.lossGrad.getRank(),
+        head.lossGrad.getClassesAttr());
     if (head.inputGrad)
       inputGrads.push_back(maker.make<ds::LinearInputGradOp>(
           head.inputGrad, matrix(head.inputGrad.getResult(), count), gradient,
@@ -205,8 +276,8 @@ void TileHead::tile(Head head) {
   }
   if (head.lossGrad)
     head.lossGrad.erase();
-  join(head.loss.getLosses(), losses);
-  join(head.loss.getLse(), lses);
-  head.loss.erase();
+  join(head.losses(), losses);
+  join(head.lse(), lses);
+  head.eraseLoss();
   head.linear.erase();
 }

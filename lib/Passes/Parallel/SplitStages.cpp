@@ -3,6 +3,7 @@
 // device and nothing else. With several stages the programs of a micro-batch are cut
 // (PipelineCut.h) and the schedule says which stage runs which of them when.
 #include "../Training/StepProgram.h"
+#include "Parts.h"
 #include "PipelineCut.h"
 #include "dsc/Dialect/Plan/PlanDialect.h"
 #include "dsc/Passes/Passes.h"
@@ -84,6 +85,8 @@ struct SplitStages : dsc::impl::DsSplitStagesBase<SplitStages> {
     for (ModuleOp stage : made)
       takeSymbols(module, stage);
     makeWhole(module);
+    for (ModuleOp stage : made)
+      settleParts(module, stage);
     stages += made.size();
   }
 

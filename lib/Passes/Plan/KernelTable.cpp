@@ -76,6 +76,11 @@ static std::string attributesOf(Operation *op) {
   } else if (auto grad = dyn_cast<ds::CrossEntropyGradOp>(op)) {
     text += grad.getSmoothing() ? "_smoothing" : "";
     text += grad.getWeights() ? "_weights" : "";
+  } else if (auto loss = dyn_cast<ds::LossPartsOp>(op)) {
+    text += loss.getTotal() ? "_total" : "";
+  } else if (auto loss = dyn_cast<ds::JoinLossOp>(op)) {
+    text += loss.getSmoothing() ? "_smoothing" : "";
+    text += loss.getWeights() ? "_weights" : "";
   }
   for (NamedAttribute attribute : op->getAttrDictionary()) {
     StringRef name = attribute.getName();

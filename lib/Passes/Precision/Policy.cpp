@@ -40,7 +40,14 @@ static constexpr PrecisionPolicy table[] = {
     // logits, labels, smoothing, weights -> losses, lse; logits, labels, lse, seed, smoothing,
     // weights
     {"ds.cross_entropy", "w..w", "ww"},
-    {"ds.cross_entropy_grad", "w.w..w", "h"},
+    {"ds.cross_entropy_grad", "w.w..w.", "h"},
+    // Made after the types are settled: input, rank; ids, rank; key, rank; logits, labels, rank;
+    // parts, chosen, labels, smoothing, total, weights
+    {"ds.once", "t.", "t"},
+    {"ds.local_ids", "..", "."},
+    {"ds.part_key", "..", "."},
+    {"ds.loss_parts", "w..", "www"},
+    {"ds.join_loss", "ww..ww", "ww"},
     {"ds.label_weights", ".", "w"},
     {"ds.count", ".", "."},
     {"ds.loss_seed", ".", "."},

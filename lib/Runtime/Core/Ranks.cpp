@@ -18,6 +18,25 @@ static Plan planOf(const Plan &whole, int64_t stage) {
   return plan;
 }
 
+/// Parts are padded with zeros, which no step changes.
+static void zeroPadding(Executor &executor) {
+  const Plan &plan = executor.plan();
+  for (size_t v = 0; v < plan.variables.size(); ++v) {
+    const Variable &variable = plan.variables[v];
+    if (variable.cut.axis == Axis::None || variable.role == Kind::Window ||
+        variable.role == Kind::Stash)
+      continue;
+    uint64_t elements = 1;
+    for (int64_t dimension : variable.shape)
+      elements *= static_cast<uint64_t>(dimension);
+    if (variable.share != Axis::None)
+      elements = largestShare(elements, shareBlock,
+                              static_cast<uint64_t>(plan.layout.size(variable.share)));
+    std::memset(executor.variable(v), 0,
+                elements * static_cast<uint64_t>(byteSize(variable.dtype)));
+  }
+}
+
 Ranks::Ranks(Executor &whole, const DataConfig &config)
     : whole(whole), layout(whole.plan().layout), seq(config.seq), batch(config.batch) {
   size_t elements = static_cast<size_t>(config.batch * config.seq);
@@ -44,6 +63,7 @@ Status Ranks::add(int64_t rank, Communicator &communicator, const DataConfig &co
       Executor::create(planOf(whole.plan(), layout.coordinates(rank).pipeline), options);
   if (!executor.ok())
     return executor.status();
+  zeroPadding(**executor);
   DataConfig own = config;
   own.batch = config.batch / layout.data;
   auto step = TrainingStep::open(**executor, own);

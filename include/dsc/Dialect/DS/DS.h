@@ -32,6 +32,8 @@
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Optimizer.h.inc"
 #define GET_OP_CLASSES
+#include "dsc/Dialect/DS/Ops/Parts.h.inc"
+#define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Scalar.h.inc"
 #define GET_OP_CLASSES
 #include "dsc/Dialect/DS/Ops/Structure.h.inc"
@@ -41,6 +43,9 @@ namespace dsc::ds {
 /// On an op of an update: a rank runs its share of the work along this axis (ds::AxisAttr) and has
 /// its own blocks of the results alone.
 inline constexpr llvm::StringLiteral kShareAttr = "ds.share";
+
+/// On a variable that is cut: who asked for it, in words.
+inline constexpr llvm::StringLiteral kWhyAttr = "ds.why";
 
 /// True for what only an applied update may change: the guard stands before every such assignment.
 inline bool movesWithUpdates(Role role) {

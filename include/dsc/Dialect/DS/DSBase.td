@@ -111,6 +111,10 @@ def WritesHalf : NativeOpTrait<"WritesHalf"> { let cppNamespace = "::dsc::OpTrai
 // Core of attention: computed again by `selective` recomputation.
 def AttentionCore : NativeOpTrait<"AttentionCore"> { let cppNamespace = "::dsc::OpTrait"; }
 
+// Has something to do where a loop is cut; the second also where a generic one is.
+defvar CutsLoops = DeclareOpInterfaceMethods<ShardableOpInterface, ["cutLoop"]>;
+defvar CutsGenericLoops = DeclareOpInterfaceMethods<ShardableOpInterface, ["canCut", "cutLoop"]>;
+
 defvar HasFlops = DeclareOpInterfaceMethods<CostOpInterface, ["flops"]>;
 defvar HasTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead"]>;
 defvar NoTraffic = DeclareOpInterfaceMethods<CostOpInterface, ["bytesRead", "bytesWritten"]>;

@@ -13,5 +13,6 @@ include "dsc/Dialect/DS/Ops/Loss.td"
 include "dsc/Dialect/DS/Ops/Scalar.td"
 include "dsc/Dialect/DS/Ops/Optimizer.td"
 include "dsc/Dialect/DS/Ops/Communication.td"
+include "dsc/Dialect/DS/Ops/Parts.td"
 
 #endif // DSC_DIALECT_DS_OPS

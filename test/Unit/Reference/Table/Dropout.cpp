@@ -16,7 +16,8 @@ static Tensors dropoutExpected(const Tensors &in, double p) {
   for (int64_t sample = 0; sample < samples; ++sample)
     for (int64_t group = 0; 4 * group < elements; ++group) {
       auto words = dsc::philox(word(0) | uint64_t(word(1)) << 32,
-                               uint64_t(uint32_t(word(2) + sample)) << 32 | uint32_t(group),
+                               uint64_t(uint32_t(word(2) + sample)) << 32 |
+                                   uint32_t(group + (in[1].count() > 5 ? word(5) : 0)),
                                uint64_t(word(4)) << 32 | word(3));
       for (int64_t i = 0; i < 4 && 4 * group + i < elements; ++i) {
         double &x = result[sample * elements + 4 * group + i];
@@ -52,5 +53,13 @@ std::vector<OpRow> dsc::optable::dropoutRows() {
            .expected = [p](const Tensors &in) { return dropoutExpected(in, p); },
            .roundings = 2});
     }
+  dropout.cases.push_back(
+      {.label = "part_3x5000",
+       .operands = {"3x5000xf32", "6xf64"},
+       .results = {"3x5000xf32"},
+       .text = "ds.dropout $0, $1 {p = 0.3 : f64} : (#0, #1) -> @0",
+       .fills = {{1, {.exactly = {3000000001.0, 7, 4294967295.0, 12, 2166136261.0, 1250}}}},
+       .expected = [](const Tensors &in) { return dropoutExpected(in, 0.3); },
+       .roundings = 2});
   return {key, dropout};
 }

@@ -141,6 +141,31 @@ std::vector<OpRow> dsc::optable::lossRows() {
          .expected = crossEntropyGradExpected,
          .roundings = 16});
   }
+  // Rank 3 of 4 with 131 classes in places for 33: the last is padding. -1 is a class elsewhere.
+  grad.cases.push_back(
+      {.label = "part_of_131",
+       .operands = {"2x3x33xf32", "2x3xi32", "2x3xf32", "f64", "f64", "f64"},
+       .results = {"2x3x33xf32"},
+       .text = "ds.cross_entropy_grad $0, $1, $2, $3, $4 part $5 {classes = 131 : i64} "
+               ": (#0, #1, #2, #3, #4, #5) -> @0",
+       .fills = {{0, {.low = -4, .high = 4}},
+                 {1, {.exactly = {3, -100, -1, 31, -1, 0}}},
+                 {2, {.low = 7, .high = 8}},
+                 {3, {.exactly = {0.0625}}},
+                 {4, {.exactly = {0.1}}},
+                 {5, {.exactly = {3}}}},
+       .expected = [](const Tensors &in) -> Tensors {
+         Tensor result = in[0];
+         for (int64_t i = 0; i < result.count(); ++i) {
+           int64_t row = i / 33, v = i % 33;
+           double target = (in[1][row] == v ? 0.9 : 0) + 0.1 / 131;
+           result[i] = v == 32 || in[1][row] == -100
+                           ? 0
+                           : 0.0625 * (std::exp(in[0][i] - in[2][row]) - target);
+         }
+         return {result};
+       },
+       .roundings = 16});
   for (std::string ids : {"1", "7", "3x37", "5x131"})
     count.cases.push_back({.label = ids,
                            .operands = {ids + "xi32"},

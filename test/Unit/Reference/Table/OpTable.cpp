@@ -16,7 +16,7 @@ const std::vector<OpRow> &optable::allOpRows() {
   static const std::vector<OpRow> rows = [] {
     std::vector<OpRow> all;
     for (auto family : {elementwiseRows, embeddingRows, linearRows, normRows, attentionRows,
-                        dropoutRows, lossRows, optimizerRows, scalarRows})
+                        dropoutRows, lossRows, partsRows, optimizerRows, scalarRows})
       for (OpRow &row : family())
         all.push_back(std::move(row));
     return all;

@@ -77,6 +77,7 @@ std::vector<OpRow> normRows();
 std::vector<OpRow> attentionRows();
 std::vector<OpRow> dropoutRows();
 std::vector<OpRow> lossRows();
+std::vector<OpRow> partsRows();
 std::vector<OpRow> optimizerRows();
 std::vector<OpRow> scalarRows();
 

@@ -5,7 +5,7 @@
 include "dsc/Dialect/DS/DSBase.td"
 
 def DS_AttentionOp
-    : DS_ComputeOp<"attention", [AttrSizedOperandSegments, Differentiable, HasFlops, AttentionCore]> {
+    : DS_ComputeOp<"attention", [AttrSizedOperandSegments, Differentiable, HasFlops, AttentionCore, CutsLoops]> {
   let summary = "Causal multi-head attention from packed queries, keys and values";
   let description = [{
     `qkv` is [b, t, 3 d]: queries, keys, values side by side, each [heads, d / heads]. For each sample and head
@@ -39,7 +39,7 @@ def DS_AttentionOp
     - A2: `result` is [b, t, d] and `lse` is [b, heads, t].
     - A3: `scale` is positive.
     - A4: element types as `ds.cast` says; `lse` is kept.
-    - A6: 0 <= `dropout` <= 1; `key` is there exactly if it is above 0, and is tensor<5xf64>.
+    - A6: 0 <= `dropout` <= 1; `key` is there exactly if it is above 0, and is tensor<5xf64>, or tensor<6xf64> of a part.
     - A7: `position_ids` is [b, t].
   }];
   let arguments = (ins DS_Tensor:$qkv, Optional<DS_Tensor>:$key, Optional<DS_Ids>:$position_ids, I64Attr:$heads,
@@ -51,7 +51,7 @@ def DS_AttentionOp
   }];
 }
 
-def DS_AttentionGradOp : DS_ComputeOp<"attention_grad", [AttrSizedOperandSegments, NotDifferentiable, HasFlops]> {
+def DS_AttentionGradOp : DS_ComputeOp<"attention_grad", [AttrSizedOperandSegments, NotDifferentiable, HasFlops, CutsLoops]> {
   let summary = "Gradient of attention with respect to queries, keys and values";
   let description = [{
         p[i, j] = exp(s[i, j] - lse[i]),  delta[i] = sum_c gradient[i, c] * output[i, c]
@@ -76,7 +76,7 @@ def DS_AttentionGradOp : DS_ComputeOp<"attention_grad", [AttrSizedOperandSegment
     - A3: `scale` is positive.
     - A4: element types as `ds.cast` says; `lse` is kept.
     - A5: `result` has the type of `qkv`.
-    - A6: 0 <= `dropout` <= 1; `key` is there exactly if it is above 0, and is tensor<5xf64>.
+    - A6: 0 <= `dropout` <= 1; `key` is there exactly if it is above 0, and is tensor<5xf64>, or tensor<6xf64> of a part.
     - A7: `position_ids` is [b, t].
   }];
   let arguments = (ins DS_Tensor:$gradient, DS_Tensor:$qkv, DS_Tensor:$output, DS_Tensor:$lse,

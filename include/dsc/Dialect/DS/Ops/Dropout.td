@@ -53,7 +53,7 @@ def DS_DropoutOp : DS_ComputeOp<"dropout", [Differentiable, HasFlops, MayOverwri
         %y = ds.dropout %x, %key {p = 0.1 : f64} : (tensor<2x8x16xf32>, tensor<5xf64>) -> tensor<2x8x16xf32>
 
     Constraints:
-    - X3: `key` is tensor<5xf64>.
+    - X3: `key` is tensor<5xf64>, or tensor<6xf64> of a part.
     - X4: `result` has the type of `input`, which has at least one dimension.
     - X5: 0 <= p <= 1.
   }];

@@ -4,13 +4,14 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_EmbeddingOp : DS_ComputeOp<"embedding", [AttrSizedOperandSegments, Differentiable, HasFlops, HasTraffic]> {
+def DS_EmbeddingOp : DS_ComputeOp<"embedding", [AttrSizedOperandSegments, Differentiable, HasFlops, HasTraffic, CutsLoops]> {
   let summary = "Rows of a table, plus a row for each position";
   let description = [{
         result[b, t, :] = table[ids[b, t], :] + positions[t, :]
 
     `positions` is optional. With `position_ids`, row `position_ids[b, t]` of `positions` stands in place of row t, and
-    nothing is added to a token at -1, which is padding. Ids are checked when the data is read: 0 <= id < rows of `table`. One rounding an
+    nothing is added to a token at -1, which is padding. Ids are checked when the data is read: 0 <= id < rows of `table`;
+    where the table is cut, a negative one is a row that is elsewhere (`ds.local_ids`), which counts as zeros. One rounding an
     element. Samples, positions in the sequence and d shard freely; a cut of the table's rows leaves partial sums
     (rows that are elsewhere count as zero). Saved for backward: `ids`.
 
@@ -35,7 +36,7 @@ def DS_EmbeddingOp : DS_ComputeOp<"embedding", [AttrSizedOperandSegments, Differ
   }];
 }
 
-def DS_EmbeddingGradOp : DS_ComputeOp<"embedding_grad", [NotDifferentiable, HasFlops, Accumulates]> {
+def DS_EmbeddingGradOp : DS_ComputeOp<"embedding_grad", [NotDifferentiable, HasFlops, Accumulates, CutsLoops]> {
   let summary = "Gradient of an embedding table: rows added up by token";
   let description = [{
         result[v, :] = init[v, :] + sum_{(b, t): ids[b, t] = v} gradient[b, t, :]        in order of (b, t)

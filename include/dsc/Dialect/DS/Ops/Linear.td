@@ -4,7 +4,7 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_LinearOp : DS_ComputeOp<"linear", [AttrSizedOperandSegments, Differentiable, HasFlops]> {
+def DS_LinearOp : DS_ComputeOp<"linear", [AttrSizedOperandSegments, Differentiable, HasFlops, CutsLoops]> {
   let summary = "Affine map of the last dimension";
   let description = [{
         pre[.., n]    = sum_k input[.., k] * weight[k, n] + bias[n]

@@ -4,7 +4,7 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [AttrSizedOperandSegments, Differentiable, HasFlops]> {
+def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [AttrSizedOperandSegments, Differentiable, HasFlops, CutsGenericLoops]> {
   let summary = "Negative log-likelihood of each label under the softmax of its logits";
   let description = [{
         lse[i] = log sum_v exp(logits[i, v]),  losses[i] = lse[i] - logits[i, labels[i]]
@@ -44,14 +44,16 @@ def DS_CrossEntropyOp : DS_ComputeOp<"cross_entropy", [AttrSizedOperandSegments,
 }
 
 def DS_CrossEntropyGradOp
-    : DS_ComputeOp<"cross_entropy_grad", [AttrSizedOperandSegments, NotDifferentiable, HasFlops, MayOverwrite]> {
+    : DS_ComputeOp<"cross_entropy_grad", [AttrSizedOperandSegments, NotDifferentiable, HasFlops, MayOverwrite, CutsLoops]> {
   let summary = "Gradient of the cross-entropy with respect to the logits";
   let description = [{
         result[i, v] = seed * w[i] * (exp(logits[i, v] - lse[i]) - target[i, v])        0 where uncounted
         target[i, v] = (1 - s) (v == labels[i]) + s / v        with s = `smoothing`, 0 if absent
         w[i]         = weights[i], 1 if absent
 
-    Rows shard freely, and so does v once `lse` is known. May write over `logits`.
+    Rows shard freely, and so does v once `lse` is known: a `rank` has classes [v * rank, v * (rank + 1)) of `classes`,
+    in place of as many as `logits` have; `labels` are as `ds.local_ids` makes them, s / v is that of all classes, and
+    padding behind the last class gets 0. May write over `logits`.
 
     Created by `ds-differentiate`; lowered by `ds-to-plan`.
 
@@ -63,12 +65,14 @@ def DS_CrossEntropyGradOp
     Constraints:
     - C1: `labels`, `lse` and `weights` have the leading dimensions of `logits`.
     - C4: `result` has the shape of `logits`; element types as `ds.cast` says, `lse` and `weights` are kept.
+    - C9: `classes` comes with a `rank` and is positive.
   }];
   let arguments = (ins DS_Tensor:$logits, DS_Ids:$labels, DS_Tensor:$lse, DS_Scalar:$seed,
-                       Optional<DS_Scalar>:$smoothing, Optional<DS_Tensor>:$weights);
+                       Optional<DS_Scalar>:$smoothing, Optional<DS_Tensor>:$weights, Optional<DS_Scalar>:$rank,
+                       OptionalAttr<I64Attr>:$classes);
   let results = (outs DS_Tensor:$result);
   let assemblyFormat = [{
-    $logits `,` $labels `,` $lse `,` $seed (`,` $smoothing^)? (`weights` $weights^)? attr-dict
+    $logits `,` $labels `,` $lse `,` $seed (`,` $smoothing^)? (`weights` $weights^)? (`part` $rank^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }

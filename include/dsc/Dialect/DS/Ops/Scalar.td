@@ -4,14 +4,14 @@
 
 include "dsc/Dialect/DS/DSBase.td"
 
-def DS_SquareSumOp : DS_ComputeOp<"square_sum", [NotDifferentiable, HasFlops]> {
+def DS_SquareSumOp : DS_ComputeOp<"square_sum", [NotDifferentiable, HasFlops, CutsGenericLoops]> {
   let summary = "Sums of squares of a variable's gradient, one for each block of 1,024 elements";
   let description = [{
         result[i] = sum_{1024 i <= e < min(1024 (i + 1), elements)} input[e]^2        in f64
 
     Blocks are cut from the logical variable, row-major, so shards that are cut at block boundaries and any
-    number of threads repeat the sums to the bit. `ds.global_norm` adds the blocks up. No dimension is cut by a
-    strategy: blocks are.
+    number of threads repeat the sums to the bit. `ds.global_norm` adds the blocks up. ZeRO cuts blocks; where a
+    dimension is cut, a rank has the blocks of its part, to be summed over the ranks.
 
     Created by `ds-clip-gradients`; lowered by `ds-to-plan`.
 
