@@ -25,7 +25,7 @@ STEPS, LENGTH = 4, 13
 MOST_RANKS = 8
 FACTORS = {
     "data": [1, 2, 4],
-    "tensor": [1],
+    "tensor": [1, 2, 4],
     "pipeline": [1, 2, 3],
     "schedule": ["gpipe", "1f1b", "interleaved", "zero_bubble"],
     "zero": [0, 1, 2, 3],
@@ -52,6 +52,10 @@ def legal(case):
         return False
     if case["schedule"] == "interleaved" and (
             case["accumulation"] % case["pipeline"] or SHAPES[case["shape"]]["n_layer"] < 2 * case["pipeline"]):
+        return False
+    # LAMB is refused. In two bytes an error of f32 now and then flips a unit of an activation, which one device shares with
+    # the reference: the bound is one for f32 (test/Integration/tensor-fp16.test has that of two bytes).
+    if case["tensor"] > 1 and (case["optimizer"] == "Lamb" or case["precision"] != "f32"):
         return False
     return case["zero"] == 0 or case["data"] > 1
 
