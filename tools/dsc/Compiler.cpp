@@ -6,6 +6,7 @@
 #include "dsc/Passes/Emit.h"
 #include "dsc/Passes/ExplainSharding.h"
 #include "dsc/Passes/Import.h"
+#include "dsc/Passes/PipelineTimeline.h"
 #include "dsc/Passes/Pipelines.h"
 #include "dsc/Passes/PlanSummary.h"
 #include "dsc/Passes/Recompute.h"
@@ -195,6 +196,13 @@ private:
       if (!stages.empty())
         llvm::outs() << "the whole model, on one device: evaluation, generation, saves\n";
       llvm::outs() << printSummary(summary) << rampText();
+      if (spec.parallel.layout.pipeline > 1) {
+        ParallelOptions parallel;
+        setParallelOptions(spec, parallel);
+        llvm::outs() << "\n"
+                     << drawPipeline(parallel.schedule.getValue(), parallel.pipeline,
+                                     parallel.interleave, spec.microBatches());
+      }
       for (auto [index, stage] : llvm::enumerate(stages))
         llvm::outs() << "\neach of " << spec.parallel.layout.ranks() / int64_t(stages.size())
                      << " ranks of stage " << index << ": training\n"
