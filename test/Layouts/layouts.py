@@ -177,6 +177,11 @@ class Runner:
                 if line != wanted:
                     return f"log: {line} where one device has {wanted}"
             return "" if got_weights == weights else "weights: " + first_difference(got_weights, weights)
+        for line, wanted in zip(got_lines, lines, strict=True):
+            for key in ("loss", "grad_norm"):
+                if (line[key] is None) != (wanted[key] is None) or (
+                        line[key] is not None and abs(line[key] - wanted[key]) > 4e-6 * abs(wanted[key])):
+                    return f"step {line['step']}: {key} {line[key]} where one device has {wanted[key]}"
         return self.error_of(case, name, weights, got_weights)
 
     def error_of(self, case, name, weights, got_weights):
