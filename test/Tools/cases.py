@@ -121,8 +121,8 @@ CASES = {
 # Known mistakes that cannot be made here yet, and why.
 RANKS = "no test injects it yet"
 LEFT_OUT = {
-    "MP-07": RANKS, 
-    "CK-09": "no test has a disk slow enough; while rank 0 evaluates it keeps the others waiting", 
+    "MP-07": RANKS,
+    "CK-09": "no test has a disk slow enough; while rank 0 evaluates it keeps the others waiting",
     "DR-05": "needs sequence parallelism", "PP-06": "needs sequence parallelism",
     "LS-02": "its numbers are means of log-probabilities, which nothing reports; a cut vocabulary with smoothing is in tensor.test",
     "SH-05": "needs logits wider than the vocabulary: here both have `vocab_size` columns, see TK-05",

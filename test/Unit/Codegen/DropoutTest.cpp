@@ -15,7 +15,7 @@ static std::vector<Words> kernelWords(const Target &target, Words counter,
   std::string out = "memref<" + std::to_string(4 * lanes) + "xi32>";
   auto kernel = LoadedKernel::ofBody({"memref<6xi32>", out}, target, [&](KernelBuilder &b) {
     auto word = [&](int64_t i) { return b.load(b.flat(0), b.index(i)); };
-    RandomKey random{word(4), word(5), {}, {}, {}};
+    RandomKey random{word(4), word(5), {}, {}, {}, {}};
     std::array<Value, 4> vectors;
     for (int64_t i = 0; i < 4; ++i)
       vectors[i] = b.broadcast(word(i), lanes);
