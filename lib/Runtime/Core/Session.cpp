@@ -42,6 +42,9 @@ StatusOr<std::unique_ptr<Session>> Session::open(const RunOptions &options) {
   s.hash = plan::planHash(file->bytes());
   if (Status status = applySettings(*plan, options.set); !status.ok())
     return status;
+  // All processes see this alike: the first one says it.
+  if (s.launch && s.launch->size != plan->layout.ranks() && s.launch->rank != 0)
+    return Status(ErrorCode::Usage, "");
   if (s.launch && s.launch->size != plan->layout.ranks())
     return Status(ErrorCode::Usage, "the plan is for " + std::to_string(plan->layout.ranks()) +
                                         (plan->layout.ranks() == 1 ? " rank, " : " ranks, ") +

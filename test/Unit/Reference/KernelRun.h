@@ -33,6 +33,11 @@ inline double load(const std::vector<char> &bytes, int64_t i, mlir::Type element
     std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
     return value;
   }
+  if (element.isInteger(32)) {
+    int32_t value;
+    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+    return value;
+  }
   if (element.isF16() || element.isBF16()) {
     uint16_t bits;
     std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
